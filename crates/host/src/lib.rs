@@ -1,8 +1,8 @@
 //! The loop of a thread that hosts an accelerator: it looks at the rings, executes, wakes clients, obeys commands, and sleeps.
 //!
-//! What is hosted is a [`Hosted`]: an accelerator and its clients. A program's own thread and a worker's run the same loop.
+//! The loop runs a [`Hosted`]: an accelerator and its clients. A program's own thread and a worker's run the same loop.
 //! They differ in how they [`Sleep`], in the [`Bell`] of their [`Mailbox`], and in what a worker owes clients who don't trust
-//! each other: it is in the hooks of [`Hosted`], and stays with the worker.
+//! each other: the hooks of [`Hosted`] are for that, and the worker implements them.
 #![forbid(unsafe_code)]
 
 mod bell;

@@ -1,4 +1,4 @@
-//! How other threads have things done on an accelerator's thread.
+//! The way of commands from other threads to an accelerator's thread.
 //!
 //! The model checker runs this file as well: `crates/cwq/tests/loom_mailbox.rs` includes it, with its own atomics in place of
 //! those of [`super::sync`].
@@ -49,7 +49,7 @@ impl<T, B: Bell> Mailbox<T, B> {
         let (reply, answer) = sync_channel(1);
         self.tell(|letters| {
             letters.commands.push(Box::new(move |hosted: &mut T| {
-                // Who asked waits below.
+                // The thread that asked waits below.
                 let _ = reply.send(command(hosted));
             }));
         });

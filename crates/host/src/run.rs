@@ -17,7 +17,7 @@ pub struct Pace {
     pub flush: Duration,
 }
 
-/// What came of the attempt to sleep while something is offered that can't be taken.
+/// The outcome of an attempt to sleep while something is offered that can't be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// Nothing is blocked: the loop goes on.
@@ -31,7 +31,7 @@ pub enum Blocked {
 /// An accelerator with its clients, hosted by a thread. The required methods are the accelerator's own. The hooks are for
 /// hosts that serve clients who don't trust each other.
 pub trait Hosted: Sized {
-    /// How the thread sleeps.
+    /// The way in which the thread sleeps.
     type Sleep: Sleep;
 
     /// Takes what the queues offer and executes it, or holds it until lanes are full. Returns how many operations ended.
@@ -56,7 +56,7 @@ pub trait Hosted: Sized {
     /// Says in all rings that the accelerator is awake, and hears who has rung.
     fn wake_up(&mut self);
 
-    /// Returns how the thread sleeps.
+    /// Returns the means by which the thread sleeps.
     fn sleeper(&mut self) -> &mut Self::Sleep;
 
     /// Returns false when commands have to wait because words were not served for long enough.

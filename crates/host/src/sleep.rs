@@ -1,4 +1,4 @@
-//! How an accelerator's thread sleeps.
+//! The sleep of an accelerator's thread.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a grant is, and how it is doing.
+//! The terms and the state of a grant.
 
 /// The terms of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

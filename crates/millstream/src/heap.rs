@@ -5,9 +5,9 @@
 //! queue owns the buffers of what it has in flight. That is what lets [`Heap`] promise the accelerator that the
 //! spans of words in flight are its alone.
 //!
-//! Where the accelerator is another process it maps the same memory, and this process trusts it with its data: it
-//! writes only what words in flight name as output. A buffer is lent again only when its word has ended: its
-//! completion came, or the worker is known to have ended; what can't be known is abandoned.
+//! An accelerator in another process maps the same memory, and this process trusts it with its data: it writes only
+//! what words in flight name as output. A buffer is lent again only when its word has ended: its completion came, or
+//! the worker is known to have ended. Where neither can be known the buffer is abandoned.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -23,7 +23,7 @@ use zeroize::optimization_barrier;
 
 use crate::refusal::{LONGEST_BUFFER, Refusal};
 
-/// What is handed out is whole cache lines.
+/// The heap hands out whole cache lines.
 const LINE: usize = 64;
 
 /// Before the bytes of a buffer: a line for an initialisation vector and one for a tag, so that what belongs to an
@@ -39,13 +39,13 @@ pub(crate) const SMALL: usize = LINE;
 
 /// An arena and what of it is free. Free memory is zero.
 pub(crate) struct Heap {
-    /// Where the mapping begins: it is asked for with every byte.
+    /// The beginning of the mapping, kept here because every access to a byte asks for it.
     base: NonNull<u8>,
     len: u32,
     _memory: Arc<Mapping>,
     _connection: Option<Arc<Socket>>,
-    /// How many forks there had been when it was made, if a forked child can't use it: it has zeros in its place, or no
-    /// thread that serves it.
+    /// The number of forks when the heap was made, if a forked child can't use it: the child has zeros in its place, or
+    /// no thread that serves it.
     forks: Option<u64>,
     free: Mutex<Free>,
 }
@@ -55,7 +55,7 @@ unsafe impl Send for Heap {}
 // SAFETY: as for `Send`; what is free is behind a lock.
 unsafe impl Sync for Heap {}
 
-/// What is free, in cache lines, and how many buffers there have been.
+/// The free cache lines, and the number of buffers so far.
 struct Free {
     lines: FrameAllocator<32>,
     buffers: usize,
@@ -90,7 +90,7 @@ impl Heap {
         })
     }
 
-    /// Whether this is a forked child of the process whose heap it was.
+    /// Returns true in a forked child of the process whose heap it was.
     #[inline(always)]
     fn is_parents(&self) -> bool {
         self.forks.is_some_and(|forks| forks != millstream_shm::forks())
@@ -114,8 +114,8 @@ impl Heap {
 
     /// A buffer of zeros.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Result<Buffer, Refusal> {
-        // What follows is computed in a `usize` and kept in a `u32`: a length that either can't hold would become a
-        // short piece of the arena with a long slice over it.
+        // Offsets are computed in a `usize` and kept in a `u32`: a length that either can't hold would become a short
+        // piece of the arena with a long slice over it.
         if len > LONGEST_BUFFER {
             return Err(Refusal::BufferLength);
         }
@@ -171,24 +171,25 @@ unsafe impl Arena for Exclusive {
 /// ```
 pub struct Buffer(Box<Place>);
 
-/// Where a buffer is. In a box, because a buffer is moved into a request, a queue and out again for every operation.
+/// The place of a buffer. It is in a box because a buffer is moved into a request, a queue and out again for every
+/// operation.
 struct Place {
     heap: Arc<Heap>,
     at: u32,
     len: u32,
-    /// What was taken from the heap: the first of its cache lines, and how many.
+    /// The first of the cache lines that were taken from the heap, and their number.
     first: u32,
     lines: u32,
 }
 
 impl Buffer {
-    /// Its offset in the arena.
+    /// Returns the buffer's offset in the arena.
     #[inline(always)]
     pub(crate) fn at(&self) -> u32 {
         self.0.at
     }
 
-    /// Whether it is of this heap.
+    /// Returns true when the buffer is of this heap.
     #[inline(always)]
     pub(crate) fn is_of(&self, heap: &Arc<Heap>) -> bool {
         Arc::ptr_eq(&self.0.heap, heap)
@@ -228,7 +229,7 @@ impl Buffer {
         self.0.lines = 0;
     }
 
-    /// It will soon be read: an accelerator on another core has written it.
+    /// Prefetches the buffer for reading: an accelerator on another core has written it.
     #[inline(always)]
     pub(crate) fn will_be_read(&self) {
         prefetch(self);
@@ -241,7 +242,7 @@ impl Buffer {
         prefetch(self.tag());
     }
 
-    /// It will soon be given back, and then as a rule written again.
+    /// Prefetches the buffer for writing: its owner soon gets it back, and as a rule writes to it again.
     #[inline(always)]
     pub(crate) fn will_be_written(&self) {
         prefetch_write(self);
@@ -292,7 +293,7 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Place { first, lines, .. } = *self.0;
-        // What was abandoned is not free.
+        // An abandoned buffer's lines stay taken.
         if lines == 0 {
             return;
         }

@@ -1,4 +1,4 @@
-//! What a key is for, when it is put in a slot.
+//! The handles of keys, and the purposes of keys in slots.
 
 use millstream_accelerator::{Handle, InsertError, NonceCounter, Nonces as Made, PreparedKey, Purpose};
 use millstream_cpu::Features;
@@ -15,18 +15,19 @@ pub struct KeyHandle {
 }
 
 impl KeyHandle {
-    /// What it is a key for.
+    /// Returns the algorithm that the key is for.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// It as a number, for faces in other languages; never 0.
+    /// Returns the handle as a number, for faces in other languages; never 0.
     #[inline(always)]
     pub fn to_bits(self) -> u64 {
         u64::from(self.handle.to_bits()) << 32 | self.algorithm as u64
     }
 
-    /// It from its number; none where that is of no handle. An accelerator refuses those of keys that it does not have.
+    /// Rebuilds a handle from [`KeyHandle::to_bits`]; none when the number is of no handle. An accelerator refuses
+    /// handles of keys that it does not have.
     #[inline(always)]
     pub fn from_bits(bits: u64) -> Option<Self> {
         let algorithm = Algorithm::from_code(u8::try_from(bits as u32).ok()?)?;
@@ -43,27 +44,29 @@ pub enum Exportable {
     /// Never.
     #[default]
     No,
-    /// By [`Accelerator::export_key`](crate::isolated::Accelerator::export_key).
+    /// Yes, by [`Accelerator::export_key`](crate::isolated::Accelerator::export_key).
     Yes,
 }
 
-/// Where the nonces come from under which a key of an AEAD seals.
+/// The source of the nonces under which a key of an AEAD seals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nonces {
-    /// From each request: [`Request::seal`](crate::queue::Request::seal).
+    /// Each request brings its own: [`Request::seal`](crate::queue::Request::seal).
     #[default]
     Given,
-    /// From the accelerator: [`Request::seal_with_made_nonce`](crate::queue::Request::seal_with_made_nonce). It refuses given ones, so
-    /// that no mistake and nobody who took over this process can have one nonce twice. Opening takes a nonce as ever.
+    /// The accelerator makes them: [`Request::seal_with_made_nonce`](crate::queue::Request::seal_with_made_nonce). It
+    /// refuses given ones, so that no mistake and nobody who took over this process can use one nonce twice. Opening
+    /// takes a nonce as ever.
     ///
-    /// Of a key that was generated and is not exportable it is 32 random bits and a counter of 64 bits (SP 800-38D §8.2.1). Any
-    /// other key may exist elsewhere too, so its nonces begin at 96 random bits (§8.2.2) and it seals 2^32 times
-    /// at most. In a forked child a queue with such a key refuses. A virtual machine that is resumed twice from one snapshot is beyond
-    /// this: generate new keys there. When they are used up requests end with [`Status::NoncesSpent`](crate::cwq::Status::NoncesSpent).
+    /// A generated key that is not exportable gets 32 random bits and a counter of 64 bits (SP 800-38D §8.2.1). Any
+    /// other key may exist elsewhere too, so its nonces begin at 96 random bits (§8.2.2) and it seals 2^32 times at
+    /// most. A queue with such a key refuses in a forked child. Nothing protects a virtual machine that is resumed
+    /// twice from one snapshot: generate new keys there. When a key's nonces are used up, requests end with
+    /// [`Status::NoncesSpent`](crate::cwq::Status::NoncesSpent).
     Made,
 }
 
-/// What a key is for. The default is all that its algorithm can, under given nonces, and not exportable.
+/// The purpose of a key. The default is all that its algorithm can, under given nonces, and not exportable.
 ///
 /// ```
 /// use millstream::cwq::{Algorithm, Status, Usages};
@@ -87,18 +90,18 @@ pub enum Nonces {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A request that carries its key has none in a slot, and so no purpose: whoever has the bytes of a key can do with it what he likes.
+/// A request that carries its key has none in a slot, and so no purpose: whoever has the bytes of a key can use it as he likes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyOptions {
-    /// What it may be used for; if nothing is said, all that the algorithm has operations for.
+    /// The allowed uses; by default all that the algorithm has operations for.
     ///
     /// Some sets are refused because they would not hold. Under CTR, CFB, RC4 and KASUMI F8 who may encrypt can decrypt, and the
     /// other way round. Under an AEAD who may seal with any nonce can decrypt, so a key that only seals needs
     /// [`Nonces::Made`]. A key that only verifies compares tags of 12 bytes at least, or whole ones.
     pub usages: Option<Usages>,
-    /// Whether its bytes can be had back, where the accelerator is [`isolated`](crate::isolated).
+    /// Says whether the key's bytes can be had back, if the accelerator is [`isolated`](crate::isolated).
     pub exportable: Exportable,
-    /// Where its nonces come from.
+    /// The source of the key's nonces.
     pub nonces: Nonces,
 }
 
@@ -109,7 +112,7 @@ impl From<Exportable> for KeyOptions {
 }
 
 impl KeyOptions {
-    /// As a worker is told.
+    /// Returns the purpose as a worker is told of it.
     pub(crate) fn message(&self) -> KeyPurpose {
         let usages = self.usages.map_or(0, Usages::to_bits);
         KeyPurpose { usages, makes_nonces: self.nonces == Nonces::Made }

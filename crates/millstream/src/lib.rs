@@ -109,7 +109,7 @@ pub fn batch(operations: &mut [Operation<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What can go wrong, from the environment or in an engine.
+/// An error, of the environment, an engine, a queue or a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

@@ -9,7 +9,7 @@ pub(crate) const LONGEST_BUFFER: usize = 4_294_967_167;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// As many operations are in flight as the queue is deep: take what has come back, then submit again.
+    /// The queue is full: take what has come back, then submit again.
     Full,
     /// The arena has no room: drop buffers, or make the arena bigger.
     ArenaFull,

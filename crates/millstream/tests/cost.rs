@@ -1,4 +1,4 @@
-//! What a queue costs, printed: not a test, so it is run by name (`--ignored --nocapture`, in release).
+//! The cost of a queue, printed: not a test, so it is run by name (`--ignored --nocapture`, in release).
 
 mod double;
 

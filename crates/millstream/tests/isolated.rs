@@ -209,7 +209,7 @@ fn queues_of_a_grant_share_keys_and_arena() {
         let done = queue.wait().unwrap();
         assert_eq!(done.buffers.destination.unwrap()[..], wanted);
     }
-    // Of another grant's it is not.
+    // A buffer of another grant is refused.
     let other = double.attach();
     let mut queue = other.queue().unwrap();
     let foreign = queue.submit(Request::digest(Hash::Sha1, queues[0].buffer(4).unwrap())).unwrap_err();
@@ -354,7 +354,7 @@ fn a_grant_ends_with_its_last_owner() {
     drop(accelerator);
     assert!(served.is_served(), "the queue owns the grant too");
     drop(queue);
-    // Its memory goes back to the system when the grant ends.
+    // The grant's memory goes back to the system when it ends.
     assert!(served.is_served(), "so does a buffer");
     assert_eq!(buffer[..], *b"it outlives everything");
     drop(buffer);
@@ -439,7 +439,7 @@ fn an_operator_asks_and_orders() {
     assert_eq!(accelerator.state(), GrantState::Revoked);
 }
 
-/// What is granted is had in a moment. On a machine that does much else it may take longer, so the limit is wide.
+/// A grant takes a moment. On a machine that does much else it may take longer, so the limit is wide.
 #[test]
 fn attaching_takes_a_moment() {
     let double = Double::start();
@@ -531,7 +531,7 @@ fn a_real_worker_dies() {
     // A stopped worker is only slow.
     let accelerator = Accelerator::attach().unwrap();
     let mut queue = accelerator.queue().unwrap();
-    // Its figures can't be had while it is stopped, so its process is asked for before.
+    // A stopped worker gives no figures, so its process is asked for before.
     let workers = workers();
     workers.iter().for_each(|worker| signal("-STOP", worker.pid));
     copy(&mut queue, 1);

@@ -60,7 +60,7 @@ fn kept<T>(key: T) -> &'static T {
     Box::leak(Box::new(key))
 }
 
-/// What an operation on borrowed bytes writes, and its tag.
+/// Returns what an operation on borrowed bytes writes, and its tag.
 fn expected(data: &[u8], make: impl for<'a> FnOnce(InOut<'a>) -> Operation<'a>) -> (Vec<u8>, Vec<u8>) {
     let mut out = vec![0; data.len()];
     let mut operation = make(InOut::separate(data, &mut out).unwrap());

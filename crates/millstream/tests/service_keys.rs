@@ -238,7 +238,7 @@ fn usages() {
     assert!(refused.to_string().contains("aes-cbc was not made to decrypt"), "{refused}");
     assert!(matches!(key.mac(None, b"", &mut [0; 16]), Err(ServiceKeyError::Usage { .. })));
 
-    // What is decrypted before its tag is known takes keystream, which a key that only opens does not give.
+    // Decrypting before the tag is known takes keystream, which a key that only opens does not give.
     let opens = Usages::DECRYPT;
     let key = ServiceKey::generate(&GRANTS, &options, Algorithm::AesGcm, 16, opens).unwrap();
     let piece = key.partial(Direction::Decrypt, Piece::First(&[1; 12]), b"", InOut::in_place(&mut [1; 10]));
@@ -357,7 +357,7 @@ fn early() {
     let options = service.options();
     let make = |options| ServiceKey::generate(&GRANTS, options, Algorithm::AesEcb, 16, Usages::ENCRYPT);
     GRANTS.connect_early(&options);
-    // As after `chroot(2)`: the socket can't be found any more.
+    // The socket can't be found any more, as after `chroot(2)`.
     let run = service.folder.path().join("run");
     std::fs::rename(&run, service.folder.path().join("elsewhere")).unwrap();
     let key = make(&options).unwrap();

@@ -1,5 +1,5 @@
-//! Whom a client takes for its service, seen by a real set-user-ID program and by other users' processes: this program
-//! starts copies of itself. It needs root.
+//! Tests which service a client trusts, with a real set-user-ID program and other users' processes: this program starts
+//! copies of itself. It needs root.
 //!
 //! # Safety
 //! The C library's calls here take and return numbers and touch no memory of ours.
@@ -45,7 +45,7 @@ fn main() {
     undumpable_programs_have_their_users_directory(&stage);
 }
 
-/// What the fake service hears of all clients, in their order: none of the set-user-ID program.
+/// The lines that the fake service hears of all clients, in their order: none of the set-user-ID program.
 const EXPECTED: [&str; 5] = ["silent", "told", "told", "silent", "told"];
 
 /// With the rights of a set-user-ID program: what its caller says of sockets and users is not looked at.
@@ -58,7 +58,7 @@ fn raised_programs_read_no_environment(stage: &Stage) {
         );
     }
     assert!(!said.contains(stage.socket().to_str().unwrap()), "{said}");
-    // Where the machine has a service it is that one; else the error says where it was looked for.
+    // On a machine with a service that one answers; else the error says where it was looked for.
     assert!(said.contains("/run/millstream/millstream.sock") || said.contains("attached"), "{said}");
 }
 
@@ -120,7 +120,7 @@ impl Stage {
         self.path.join("nobody/millstream.sock")
     }
 
-    /// What a copy says that attaches as a user whose environment leads to the fake service.
+    /// Returns what a copy says that attaches as a user whose environment leads to the fake service.
     fn client(&self, program: &str, uid: u32, variables: &[(&str, &str)], arguments: &[&str]) -> String {
         let mut command = Command::new(self.path.join(program));
         command.arg("client").args(arguments).uid(uid).gid(uid).env_clear();
@@ -162,7 +162,7 @@ fn client(service_uid: Option<&String>) {
     }
 }
 
-/// Where a client that can't be dumped looks.
+/// Prints where a client that can't be dumped looks.
 fn places() {
     // SAFETY: see the module.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };

@@ -30,7 +30,8 @@ use crate::progress::{self, Counter};
 /// The number of the control socket among those of grants.
 const BROKER: u64 = u64::MAX;
 
-/// How long requests of one client are answered before the broker is heard, and the next client. One is answered in any case.
+/// The time for which requests of one client are answered before the broker is heard, and the next client. One is
+/// answered in any case.
 const TURN: Duration = Duration::from_micros(50);
 
 /// The queues that are counted between two turns of the accelerator, but for those of one grant.
@@ -41,7 +42,7 @@ pub(super) struct Held {
     grant: Grant,
     pub(super) id: GrantId,
     queues: Vec<QueueId>,
-    /// Its reserve of memory for keys.
+    /// The grant's reserve of memory for keys.
     memory: SharedKeyMemory,
     doorbell: Doorbell,
     /// None when the client has closed it, or was too slow to take answers.
@@ -50,28 +51,28 @@ pub(super) struct Held {
     _mappings: [Arc<Mapping>; 3],
 }
 
-/// What was heard from the broker.
+/// The news from the broker.
 enum Heard {
     Nothing,
     Order,
     End(End),
 }
 
-/// What the control thread has.
+/// The state of the control thread.
 pub(super) struct Control {
     pub(super) broker: Socket,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Where the accelerator's thread sleeps.
+    /// The epoll in which the accelerator's thread sleeps.
     pub(super) doorbells: Arc<OwnedFd>,
     pub(super) features: Features,
     pub(super) memory: Arc<KeyRegions>,
     pub(super) epoll: OwnedFd,
-    /// Those on their way, to here or from here.
+    /// The grants on their way, to here or from here.
     pub(super) moves: BTreeMap<u64, Move>,
     /// The one that went on last, of those that take turns with clients.
     pub(super) went_on: u64,
     grants: BTreeMap<u64, Held>,
-    /// Whether the stack is wiped after each order and request, because it can be read from outside.
+    /// True when the stack is wiped after each order and request, because it can be read from outside.
     wipes: bool,
     /// Shows the broker that this thread gets on, and for whom.
     pub(super) steps: Counter,
@@ -121,10 +122,10 @@ impl Control {
                 Err(error) => return Err(Error::Wait(error.into())),
             }
             for event in &events {
-                // What is packed is copied first.
+                // The event is packed, so its data is copied first.
                 let data = event.data;
                 match data.u64() {
-                    // It is heard below, as after all else.
+                    // The broker is heard below, as after all else.
                     BROKER => {}
                     number if number & MOVES != 0 => {
                         self.go_on(number & !MOVES);
@@ -296,7 +297,7 @@ impl Control {
         });
         let (id, queues) = adopted.ok_or(Refused::Ended)?.map_err(Refused::Rings)?;
         let held = Held { grant, id, queues, memory, doorbell, keys: None, _mappings: mappings };
-        // From here on what fails is undone by dropping it.
+        // A failure after this point is undone by dropping the grant.
         self.grants.insert(number, held);
         let listening = self.listen_to(number, keys);
         if listening.is_err() {
@@ -322,7 +323,7 @@ impl Control {
     /// epolls by name: closing them here would not do it.
     fn forget(&mut self, number: u64) -> Result<Held, Refused> {
         let held = self.grants.remove(&number).ok_or(Refused::Unknown(number))?;
-        // Where it is not there, nothing is lost.
+        // If it is not there, nothing is lost.
         let _ = epoll::delete(&self.doorbells, &held.doorbell);
         if let Some(keys) = &held.keys {
             let _ = epoll::delete(&self.epoll, keys);
@@ -373,7 +374,7 @@ impl Control {
         let mut asked: Vec<_> =
             self.grants.iter().map(|(number, held)| (*number, held.id, held.queues.clone())).collect();
         let mut counts = Vec::with_capacity(asked.len());
-        // By the handful: words have their turn in between, however many queues there are.
+        // Grants are counted by the handful: words have their turn in between, however many queues there are.
         let sleeps = loop {
             let mut queues = 0;
             let mut few = |(.., of): &(u64, GrantId, Vec<QueueId>)| {
@@ -416,7 +417,8 @@ impl Control {
             slots: held.grant.key_slots as usize,
         };
         if answer(keys, &desk).is_err() {
-            // It is gone, or sends what can't be received, or does not take its answers: there are no more keys for it.
+            // The client is gone, or sends what can't be received, or does not take its answers: there are no more keys
+            // for it.
             let _ = epoll::delete(&self.epoll, keys);
             held.keys = None;
         }
@@ -451,7 +453,7 @@ fn answer(keys: &KeySocket, desk: &Desk<'_>) -> io::Result<()> {
     }
 }
 
-/// What was counted of a grant.
+/// Returns the counts of a grant.
 fn count(serving: &Serving, grant: u64, id: GrantId, queues: &[QueueId]) -> QueueCounts {
     let mut sum = QueueCounts::default();
     for queue in queues.iter().filter_map(|queue| serving.accelerator.stats(*queue)) {

@@ -57,6 +57,6 @@ pub(super) fn settle() {
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-    // What was found once is not looked for again.
+    // The page size is cached once it was found.
     let _ = rustix::param::page_size();
 }

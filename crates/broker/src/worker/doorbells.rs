@@ -1,4 +1,4 @@
-//! How the accelerator's thread sleeps: in one epoll, for the doorbells of all grants and its mailbox.
+//! The sleep of the accelerator's thread: in one epoll, for the doorbells of all grants and its mailbox.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a worker is given to serve a grant with, and what makes it refuse.
+//! The parts that a worker needs to serve a grant, and its reasons to refuse one.
 
 use std::fmt;
 use std::io;
@@ -89,7 +89,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// From the five descriptors that come with a grant, and the page in which is shown whose arena is touched.
+    /// Maps the five descriptors that come with a grant, and keeps the page in which is shown whose arena is touched.
     pub(super) fn new(
         grant: Grant,
         descriptors: Vec<OwnedFd>,
@@ -121,7 +121,7 @@ impl Parts {
     }
 }
 
-/// What an accelerator is told of a grant.
+/// Returns what an accelerator is told of a grant.
 pub(super) fn config(grant: &Grant, memory: &SharedKeyMemory) -> GrantConfig {
     GrantConfig {
         key_slots: grant.key_slots as usize,

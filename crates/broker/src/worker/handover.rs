@@ -17,21 +17,21 @@ use zeroize::Zeroizing;
 use super::grant::Refused;
 use super::serving::WakeCounts;
 
-/// What came of one message.
+/// The outcome of one message.
 pub(super) enum Step {
-    /// It went, or came.
+    /// The message went, or came.
     Went,
     /// The other worker takes none now, or has none.
     Waits,
-    /// It was the last.
+    /// The message was the last.
     Over,
 }
 
-/// What goes to another worker.
+/// The parts of a grant that go to another worker.
 pub(super) struct Leaving {
     queues: IntoIter<MovedQueue>,
     slots: IntoIter<MovedSlot>,
-    /// What is counted for the grant as a whole goes with its first queue.
+    /// The counts of the grant as a whole go with its first queue.
     wake_counts: Option<WakeCounts>,
     /// None where the client has closed it, or lost it.
     keys: Option<Socket>,
@@ -84,7 +84,7 @@ impl Leaving {
     }
 }
 
-/// What has come.
+/// The parts that have come.
 pub(super) struct Moved {
     pub(super) queues: Vec<MovedQueue>,
     pub(super) slots: KeySlots,
@@ -93,12 +93,12 @@ pub(super) struct Moved {
     pub(super) keys: Option<Socket>,
 }
 
-/// What comes from another worker: so many queues, and at most so many keys.
+/// The parts of a grant that come from another worker: so many queues, and at most so many keys.
 pub(super) struct Arriving {
     moved: Moved,
     features: Features,
     queues: usize,
-    /// How to know the key socket.
+    /// The inode by which the key socket is known.
     inode: u64,
 }
 
@@ -179,7 +179,7 @@ impl Arriving {
     }
 }
 
-/// What is said of a slot. Of an empty one only the number goes, so that handles to its old keys stay stale.
+/// Returns the message about a slot. An empty one sends only its number, so that handles to its old keys stay stale.
 fn key_message(slot: MovedSlot) -> HandOver {
     let handle = slot.handle.to_bits();
     let Some(MovedKey { algorithm, exportable, purpose, bytes }) = slot.key else {
@@ -217,7 +217,7 @@ fn moved_purpose(purpose: &KeyPurpose, nonces: &NoncesLeft) -> Result<Purpose, R
     Ok(Purpose { usages, nonces })
 }
 
-/// What an accelerator counted of a queue, as messages have it.
+/// Returns an accelerator's counts of a queue, as messages have them.
 pub(super) fn counts_of(stats: &QueueStats) -> QueueCounts {
     let failures = Status::ALL.iter().filter(|status| **status != Status::Ok);
     let failures = failures.map(|status| (*status as u16, stats.ended_with(*status)));

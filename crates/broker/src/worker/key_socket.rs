@@ -1,8 +1,8 @@
 //! A worker's end of a grant's key socket, to which its client may send anything.
 //!
-//! Where the kernel refuses descriptors that are sent here (the broker asks it to, from Linux 6.16 on), there is nothing to
-//! fear. Elsewhere a message with descriptors is never received, and the broker holds this end once more, so that to close
-//! it here closes nothing that is in its queue (see the broker's `key_ends.rs`).
+//! There is nothing to fear if the kernel refuses descriptors that are sent here (the broker asks it to, from Linux
+//! 6.16 on). On other kernels a message with descriptors is never received, and the broker holds this end once more, so
+//! that to close it here closes nothing that is in its queue (see the broker's `key_ends.rs`).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,7 +14,7 @@ use millstream_shm::Socket;
 pub(super) struct KeySocket {
     /// None when it is dropped only.
     socket: Option<Socket>,
-    /// Whether the kernel refuses descriptors.
+    /// True when the kernel refuses descriptors.
     is_plain: bool,
 }
 
@@ -58,7 +58,7 @@ impl AsFd for KeySocket {
 
 impl Drop for KeySocket {
     fn drop(&mut self) {
-        // Its client is to see the end now, though the broker holds it still.
+        // The client is to see the end now, though the broker holds the socket still.
         if let Some(socket) = self.socket.take().filter(|_| !self.is_plain) {
             socket.hang_up();
         }

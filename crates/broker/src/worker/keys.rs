@@ -1,4 +1,4 @@
-//! What a worker answers its clients about keys.
+//! A worker's answers to its clients about keys.
 
 use millstream_accelerator::GrantId;
 use millstream_accelerator::{ExportError, Handle, InsertError, PreparedKey, SharedKeyMemory};
@@ -15,25 +15,26 @@ use crate::progress::Counter;
 /// The longest key, so that messages that carry one are never too long.
 const MOST_BYTES: usize = 4000;
 
-/// What it takes to answer for one grant.
+/// The means to answer for one grant.
 pub(super) struct Desk<'a> {
     pub(super) features: Features,
     pub(super) memory: &'a SharedKeyMemory,
     pub(super) mailbox: &'a Mailbox,
-    /// Where the broker sees whose request is in hand: nobody's, while it waits for the accelerator.
+    /// The page in which the broker sees whose request is in hand: nobody's, while the thread waits for the
+    /// accelerator.
     pub(super) steps: &'a Counter,
     pub(super) grant: GrantId,
     pub(super) algorithms: AlgorithmSet,
-    /// How many keys were granted.
+    /// The number of keys that were granted.
     pub(super) slots: usize,
-    /// What the policy says of keys.
+    /// The policy's rules for keys.
     pub(super) rules: &'a KeyRules,
 }
 
-/// Where a key comes from.
+/// The origin of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// Its client, who may have it still.
+    /// The client, who may have it still.
     Imported,
     /// This worker, and from nowhere else.
     Generated,
@@ -62,7 +63,7 @@ impl Desk<'_> {
             Ok(KeyRequest::Export { handle }) => self.export(handle),
             Ok(KeyRequest::Destroy { handle }) => self.destroy(handle),
             Ok(KeyRequest::Discard { handle }) => {
-                // Whether there was such a key is of interest to nobody.
+                // Nobody wants to know whether there was such a key.
                 let _ = self.destroy(handle);
                 return None;
             }
@@ -119,7 +120,7 @@ impl Desk<'_> {
         self.make(algorithm, exportable, purpose, &bytes, Origin::Generated)
     }
 
-    /// What a key is to be for, if the policy and the algorithm allow it.
+    /// Returns the purpose that a key is to have, if the policy and the algorithm allow it.
     fn purpose(
         &self,
         algorithm: Algorithm,

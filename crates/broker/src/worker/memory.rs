@@ -20,9 +20,8 @@ use crate::progress;
 
 /// A client's arena. The client may write anywhere in it at any moment.
 ///
-/// What is written there is not handed over with [`Mapping::share`]: that costs this side more than it saves the client.
-/// Objects of 256 bytes to 8 KB, 32 in flight, passed at 0.9 to 0.5 of the rate with it at any size from which on it was
-/// done.
+/// Output is not handed over with [`Mapping::share`]: that costs this side more than it saves the client. Objects of
+/// 256 bytes to 8 KB, 32 in flight, passed at 0.9 to 0.5 of the rate with it at any size from which on it was done.
 #[derive(Clone, Debug)]
 pub(super) struct SharedArena {
     mapping: Arc<Mapping>,
@@ -55,7 +54,7 @@ pub(super) struct Hand {
 const TOUCH: usize = 16 << 10;
 
 impl Hand {
-    /// Of a grant, with its state page, and the page for progress.
+    /// Makes the hand of a grant, from its state page and the page for progress.
     pub(super) fn new(grant: u64, state: Words, page: Option<Words>) -> Self {
         Hand { grant, state, page }
     }
@@ -65,7 +64,7 @@ impl Hand {
         self.state[0].load(Ordering::Relaxed) != STATE_LIVE
     }
 
-    /// Whether the arena may be touched, which is shown.
+    /// Returns true when the arena may be touched, and shows that.
     #[inline]
     fn may_touch(&self) -> bool {
         if self.is_gone() {
@@ -110,7 +109,7 @@ unsafe impl Arena for SharedArena {
         self.hand.is_gone()
     }
 
-    /// Of an arena that is gone, zeros.
+    /// An arena that is gone reads as zeros.
     #[inline]
     fn read(&self, at: u32, out: &mut [u8]) {
         let mut at = at as usize;
@@ -168,12 +167,12 @@ impl KeyRegions {
         Ok(KeyRegions { regions: Mutex::new(vec![all]), reserved: Mutex::new(0), most: bytes, hidden: true })
     }
 
-    /// What kind of memory it is, as reports have it.
+    /// Returns the kind of memory, as reports have it.
     pub(super) fn kind(&self) -> &'static str {
         if self.hidden { "memfd_secret" } else { "locked memory" }
     }
 
-    /// Whether nobody else can read it, not even root.
+    /// Returns true when nobody else can read it, not even root.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden
     }

@@ -5,9 +5,9 @@
 //! two steps of the accelerator. An idle worker sleeps in two epolls and uses no processor time. The stacks of both, and
 //! the heap, lie in memory for keys (`private.rs`); the process's first thread only waits for their end.
 //!
-//! How long the accelerator's thread looks at empty rings before it sleeps is [`Config::spin`]. Looking costs processor
-//! time, being woken costs its client a system call and both of them the time it takes: about 50 µs from one core to
-//! another on a virtual machine, 5 µs without one. Whoever looks as long as a wake takes never loses more than twice
+//! The accelerator's thread looks at empty rings for [`Config::spin`] before it sleeps. Looking costs processor time.
+//! Being woken costs its client a system call and both of them the time it takes: about 50 µs from one core to another
+//! on a virtual machine, 5 µs without one. A thread that looks for as long as a wake takes never loses more than twice
 //! what it would with foresight, and that is the default.
 
 mod control;
@@ -50,16 +50,16 @@ pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
 /// needed.
 pub const KEY_MEMORY: usize = 128 << 20;
 
-/// How a worker behaves.
+/// The configuration of a worker.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The descriptor of the control socket: one end of a pair of sequenced packets whose other end the broker has.
     pub control: RawFd,
     /// The processor that the accelerator's thread is pinned to.
     pub cpu: Option<usize>,
-    /// How long it looks at empty rings before it sleeps.
+    /// The time for which it looks at empty rings before it sleeps.
     pub spin: Duration,
-    /// How long an operation may wait for others to fill lanes with.
+    /// The time for which an operation may wait for others to fill lanes with.
     pub flush: Duration,
     /// The most bytes of memory for keys, of all grants together.
     pub key_memory: usize,
@@ -67,7 +67,8 @@ pub struct Config {
     pub user: (u32, u32),
     /// A rule of the sandbox to leave out, for the test that each is needed: see [`Rule::name`].
     pub deny: Option<String>,
-    /// What a thread tries when it has its filter, or the process before that, for the test of what they can't do.
+    /// An attempt that a thread makes when it has its filter, or the process before that, for the test of what they
+    /// can't do.
     pub probe: Option<(Option<Role>, fn())>,
 }
 
@@ -180,7 +181,7 @@ pub fn run(config: Config) -> Result<(), Error> {
     end.recv().unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
 }
 
-/// What the control thread does, from its first report to its last.
+/// Runs the control thread, from its first report to its last.
 fn obey(mut control: Control, ready: Report, accelerator: &Receiver<()>) -> Result<(), Error> {
     control.report(&ready)?;
     let end = control.run()?;
@@ -213,7 +214,7 @@ fn on_secret_stack<T: Send + 'static>(
 ) -> Result<Receiver<T>, Error> {
     let (send, receive) = sync_channel(1);
     let body = move || {
-        // Where nobody waits any more, the process ends.
+        // When nobody waits any more, the process ends.
         let _ = send.send(body());
         loop {
             thread::park();

@@ -22,20 +22,20 @@ use super::key_socket::KeySocket;
 /// Added to the numbers of grants, the connection over which one moves.
 pub(super) const MOVES: u64 = 1 << 63;
 
-/// How long a grant that is to move waits for its long operations. Those that are not done by then are cancelled.
+/// The time that a grant's long operations have to end before it moves. Those that are not done by then are cancelled.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often it is looked at meanwhile.
+/// The interval at which they are looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(1);
-/// How long the other worker may say nothing, or take nothing.
+/// The time for which the other worker may say nothing, or take nothing.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long all of a move may take on either side.
+/// The time that all of a move may take on either side.
 const LIMIT: Duration = Duration::from_secs(8);
-/// How many messages go, or come, at a time.
+/// The number of messages that go, or come, at a time.
 const AT_ONCE: usize = 64;
 
-/// How far a move has come, on this side of it.
+/// The progress of a move, on this side of it.
 enum Stage {
-    /// It takes no more words, and its long operations come to their end, if that does not take too long.
+    /// The grant takes no more words, and its long operations come to their end, if that does not take too long.
     Pausing(Box<Held>),
     Sending(Leaving),
     Receiving(Box<(Parts, SharedKeyMemory, Arriving)>),
@@ -57,7 +57,7 @@ impl Move {
         Move { stage, other, began: now, heard: now }
     }
 
-    /// When it must be looked at, whatever happens.
+    /// Returns the time at which the move must be looked at, whatever happens.
     fn due(&self) -> Instant {
         match self.stage {
             Stage::Pausing(_) => self.heard + LOOK,
@@ -65,7 +65,7 @@ impl Move {
         }
     }
 
-    /// Whether it can go on at any time: all but its pause is messages.
+    /// Returns true when the move can go on at any time: all but its pause is messages.
     fn goes(&self) -> bool {
         !matches!(self.stage, Stage::Pausing(_))
     }
@@ -107,7 +107,7 @@ impl Control {
         epoll::add(&self.epoll, other, data, flags).map_err(|error| Refused::Peer(error.into()))
     }
 
-    /// How long nothing need be done for any of them.
+    /// Returns the time for which nothing need be done for any of them.
     pub(super) fn moves_rest(&self) -> Option<Duration> {
         let due = self.moves.values().map(Move::due).min();
         due.map(|due| due.saturating_duration_since(Instant::now()))

@@ -1,4 +1,4 @@
-//! Where a worker has what is not a key and tells about keys all the same: the stacks of its threads, and its heap.
+//! The memory for what is not a key and tells about keys all the same: the stacks of a worker's threads, and its heap.
 //!
 //! Kernels spill round keys to the stack; a message that brings a key, the state of a hash and plaintext on its way lie
 //! on the heap. So both are memory for keys, too: hidden where the kernel has `memfd_secret`, else locked, and then the
@@ -29,10 +29,10 @@ const HEAP: u64 = (32 + 42) << 20;
 /// The least that are worth it. Only what is used of them is ever there.
 const LEAST_HEAP: u64 = 512 << 10;
 
-/// What of the heap is for objects, as of all of it.
+/// The part of the heap that is for objects, as of all of it.
 const OBJECTS: (usize, usize) = (42, 32 + 42);
 
-/// What stacks take, and some more for everything to begin on pages.
+/// The bytes of the stacks, and some more for everything to begin on pages.
 const STACKS: u64 = (ACCELERATOR_STACK + CONTROL_STACK + (256 << 10)) as u64;
 
 /// The bytes that a worker may lock.
@@ -43,7 +43,7 @@ pub(super) fn locked(key_memory: usize) -> u64 {
 /// All that a worker keeps in such memory, taken while it still may.
 pub(super) struct Private {
     pub(super) heap: Heap,
-    /// What the accelerator is to take of it at first.
+    /// The part that the accelerator is to take of it at first.
     pub(super) reserve: Reserve,
     pub(super) keys: Arc<KeyRegions>,
     pub(super) key_bytes: usize,
@@ -52,7 +52,7 @@ pub(super) struct Private {
 }
 
 impl Private {
-    /// Takes it. Where the limit of locked memory does not hold for this process (root in a container may have the capability to lock
+    /// Takes the memory. Where the limit of locked memory does not hold for this process (root in a container may have the capability to lock
     /// and not the one to raise limits), there is as much for keys as is wanted; else what the limit leaves.
     ///
     /// # Errors
@@ -77,10 +77,10 @@ fn for_keys(wanted: usize, limit: Option<u64>) -> usize {
     wanted.min(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// What the heap is.
+/// The kind of memory that the heap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heap {
-    /// As the memory for keys is.
+    /// The same kind as the memory for keys.
     Secret,
     /// The limit of locked memory leaves nothing for it.
     Ordinary,
@@ -88,8 +88,8 @@ pub(super) enum Heap {
     Another,
 }
 
-/// From here on the heap is memory for keys: what the limit of locked memory leaves when keys have all of theirs, and
-/// where that is little a quarter of what stacks leave.
+/// Makes the heap memory for keys from here on. It gets what the limit of locked memory leaves when keys have all of
+/// theirs, and where that is little a quarter of what stacks leave.
 fn begin_heap(key_memory: usize, limit: Option<u64>) -> (Heap, Reserve) {
     let left = limit.unwrap_or(u64::MAX).saturating_sub(STACKS);
     let bytes = left.saturating_sub(key_memory as u64).max(left / 4).min(HEAP);
@@ -101,7 +101,8 @@ fn begin_heap(key_memory: usize, limit: Option<u64>) -> (Heap, Reserve) {
     (if SecretHeap::has(&raw mut *probe) { Heap::Secret } else { Heap::Another }, reserve)
 }
 
-/// What kind of memory keys, stacks and heap are, as reports have it, and what can be opened if that is less than usual.
+/// Returns the kind of memory that keys, stacks and heap are, as reports have it, and what can be opened if that is
+/// less than usual.
 pub(super) fn kind(keys: &str, heap: Heap, reserve: Reserve) -> String {
     match heap {
         Heap::Secret if reserve == Reserve::default() => keys.to_owned(),

@@ -16,21 +16,23 @@ use super::doorbells::Doorbells;
 use super::memory::SharedArena;
 use crate::progress::Counter;
 
-/// How long it goes on taking words when it is to finish: a client that never stops submitting must not keep it.
+/// The time for which it goes on taking words when it is to finish: a client that never stops submitting must not keep
+/// it.
 const FINISH: Duration = Duration::from_secs(2);
 
-/// How long it sleeps at first, and at most, where words wait but their client takes no completions.
+/// The first and the longest sleep where words wait but their client takes no completions.
 const BLOCKED: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// How often it looks, at work, which queues are not used any more and whose clients have rung since. A client whose queue
-/// has gone to sleep waits so long at most.
+/// The interval at which it looks, at work, which queues are not used any more and whose clients have rung since. A
+/// client whose queue has gone to sleep waits so long at most.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// How long it attends to those whose doorbells rang before it looks at words again, if there are so many of them. The others
-/// have their turn with the next look: so doorbells take a tenth of the time at most, and a single grant's little more.
+/// The time for which it attends to clients who rang before it looks at words again, if there are so many of them. The
+/// others have their turn with the next look: so doorbells take a tenth of the time at most, and a single grant's
+/// little more.
 const ATTENDANCE: Duration = Duration::from_micros(20);
 
-/// What the kernel takes to tell of a doorbell, in nanoseconds, about. Whoever rings is charged at least that.
+/// The nanoseconds, about, that the kernel takes to tell of a doorbell. Whoever rings is charged at least that.
 const BELL_TIME: u64 = 500;
 
 /// Commands take a part of the time that is so many times as small as the rest, whoever sends how many: those of
@@ -49,7 +51,7 @@ const REST: Duration = Duration::from_millis(2);
 /// The mailbox of the accelerator's thread.
 pub(super) type Mailbox = millstream_host::Mailbox<Serving, Doorbell>;
 
-/// What is known of a queue beside what its accelerator knows.
+/// The client of a queue, of which the accelerator knows nothing.
 struct Client {
     /// The number of its grant.
     grant: u64,

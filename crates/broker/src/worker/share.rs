@@ -1,4 +1,4 @@
-//! What a grant has of the memory for keys: a reserve of its own, made when it is served, which nobody else's keys use.
+//! A grant's part of the memory for keys: a reserve of its own, made when it is served, which nobody else's keys use.
 //!
 //! A reserve is pieces of one size, which all grants share out among them, so that none leaves holes in which another's piece does not fit.
 //! Inside its pieces a grant's keys lie in blocks of a power of two, each on a multiple of its size. So as long as no key takes more
@@ -74,16 +74,16 @@ unsafe impl Send for Piece {}
 
 #[derive(Default)]
 struct Pieces {
-    /// By their addresses.
+    /// All pieces, by their addresses.
     all: BTreeMap<usize, Piece>,
-    /// Those that have something free.
+    /// The pieces that have something free.
     open: BTreeSet<usize>,
 }
 
 /// The reserve of one grant.
 pub(super) struct Share {
     regions: Arc<KeyRegions>,
-    /// How many pieces are reserved.
+    /// The number of pieces that are reserved.
     most: usize,
     pieces: Mutex<Pieces>,
 }
@@ -103,12 +103,12 @@ impl Share {
     }
 
     fn layout() -> Layout {
-        // Of constants, so it is one.
+        // Both are constants that make a layout.
         Layout::from_size_align(PIECE, UNIT).unwrap_or(Layout::new::<[u64; PIECE / 8]>())
     }
 }
 
-/// How many units a layout takes; none where it is larger than a piece.
+/// Returns the units that a layout takes; none where it is larger than a piece.
 fn units(layout: Layout) -> Option<usize> {
     let bytes = layout.size().max(layout.align()).max(1);
     let units = bytes.div_ceil(UNIT).next_power_of_two();

@@ -172,7 +172,7 @@ impl Accelerator {
         }
     }
 
-    /// What was granted.
+    /// Returns the terms of the grant.
     pub fn grant(&self) -> &GrantInfo {
         match &self.0 {
             Place::Worker(link) => link.grant(),
@@ -180,7 +180,7 @@ impl Accelerator {
         }
     }
 
-    /// How it is now: it asks the state page and the broker's socket.
+    /// Returns the grant's present state, as the state page and the broker's socket tell it.
     pub fn state(&self) -> GrantState {
         match &self.0 {
             Place::Worker(link) => link.state(),
@@ -188,7 +188,7 @@ impl Accelerator {
         }
     }
 
-    /// Whether keys and accelerator are in another process.
+    /// Returns true when keys and accelerator are in another process.
     pub fn is_isolated(&self) -> bool {
         matches!(self.0, Place::Worker(_))
     }

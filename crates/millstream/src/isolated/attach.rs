@@ -1,4 +1,4 @@
-//! How a grant is asked for.
+//! The request for a grant.
 
 use std::fmt;
 use std::io;
@@ -17,44 +17,45 @@ use crate::grant::GrantInfo;
 use crate::link::{Link, Received};
 use crate::queue::Config;
 
-/// How long a service may take to start a worker in place of one that died.
+/// The time that a service may take to start a worker in place of one that died.
 const RESTART: Duration = Duration::from_secs(1);
 
 /// Between two requests meanwhile.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// What to ask for. Where a number is 0 the service gives what is usual.
+/// A wish for a grant. A number that is 0 leaves the choice to the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
-    /// Where the service's socket is; else where `MILLSTREAM_SOCKET` says, in the user's runtime directory, or in
+    /// The service's socket. Without one `MILLSTREAM_SOCKET` names it, or it is in the user's runtime directory, or in
     /// `/run/millstream`.
     pub socket: Option<PathBuf>,
     /// The user whom a service may have, by number, besides root and this process's own user. Where none is named
     /// `MILLSTREAM_SERVICE_UID` does, and the service in `/run/millstream` may have the user whom root gave that directory.
     /// A service that systemd's socket unit starts is root's to clients, whatever user it has.
     pub service_uid: Option<u32>,
-    /// What `millstream status` calls this client: the program's name, if nothing else.
+    /// The name by which `millstream status` lists this client; by default the program's.
     pub name: String,
-    /// How many queues.
+    /// The number of queues.
     pub queues: u32,
-    /// How many operations may be in flight in each; rounded up to a power of two, at most 65536.
+    /// The number of operations that may be in flight in each queue; rounded up to a power of two, at most 65536.
     pub depth: usize,
     /// Bytes of arena for buffers.
     pub arena_bytes: u32,
-    /// How many keys it may hold.
+    /// The number of keys it may hold.
     pub key_slots: usize,
-    /// What to do when no service can be reached.
+    /// The remedy when no service can be reached.
     pub fallback: Fallback,
-    /// How long the service may take to answer: this request, and later ones about keys.
+    /// The time that the service may take to answer: this request, and later ones about keys.
     pub limit: Duration,
-    /// How long [`Queue::wait`](crate::queue::Queue::wait) looks before it sleeps. To sleep and be woken costs about
-    /// 50 µs; looking for as long as that is never worse than twice the best. Where looking fails often, as
-    /// it must where client and worker share a processor, it becomes shorter by itself.
+    /// The time for which [`Queue::wait`](crate::queue::Queue::wait) looks before it sleeps. To sleep and be woken
+    /// costs about 50 µs; looking for as long as that is never worse than twice the best. A queue shortens the time by
+    /// itself where looking fails often, as it must where client and worker share a processor.
     pub spin: Duration,
-    /// From how many bytes of input on its cache lines are handed towards the worker's core when it is submitted
-    /// (`cldemote` or `clwb`), where the operation has output too. Never, unless asked for: where it was measured it gained
-    /// little or nothing below 512 bytes and cost a good part of the throughput from 2 KiB on. Input that has no output,
-    /// as a hash's, is handed over always: there it pays. It depends on the processor's caches, so measure before you ask.
+    /// The fewest bytes of input whose cache lines are handed towards the worker's core at submission (`cldemote` or
+    /// `clwb`), where the operation has output too. By default none are: measured, handing over gained little or
+    /// nothing below 512 bytes and cost a good part of the throughput from 2 KiB on. Input that has no output, as a
+    /// hash's, is always handed over: there it pays. The effect depends on the processor's caches, so measure before
+    /// you ask.
     pub demote_from: Option<usize>,
 }
 
@@ -65,11 +66,11 @@ pub struct Connection {
     path: PathBuf,
 }
 
-/// What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else:
-/// a service that refuses, that this user may not reach, or that does not answer, is there.
+/// The remedy when no service can be reached, which means that nothing listens at the socket. A service that refuses,
+/// that this user may not reach, or that does not answer is there all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallback {
-    /// It is an error.
+    /// Attaching fails.
     #[default]
     Never,
     /// An accelerator on a thread of this process takes its place, and holds the keys. It is counted: see
@@ -106,7 +107,7 @@ pub enum AttachError {
     NoService {
         /// The socket that was tried last.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: io::ErrorKind,
     },
     /// The service refused.
@@ -118,26 +119,26 @@ pub enum AttachError {
     },
     /// The service speaks another version of the protocol.
     Version {
-        /// Its socket.
+        /// The service's socket.
         path: PathBuf,
-        /// Its version.
+        /// The service's version.
         theirs: u16,
     },
-    /// It did not answer in time.
+    /// The service did not answer in time.
     Limit {
-        /// Its socket.
+        /// The service's socket.
         path: PathBuf,
-        /// How long it had.
+        /// The time that it had.
         limit: Duration,
     },
-    /// What it answered can't be.
+    /// The service's answer makes no sense.
     Answer {
-        /// Its socket.
+        /// The service's socket.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in the answer.
         what: &'static str,
     },
-    /// Who listens there is nobody whom this program may give its keys to. Nothing was sent.
+    /// The process that listens there belongs to nobody whom this program may give its keys to. Nothing was sent.
     Untrusted {
         /// The socket.
         path: PathBuf,
@@ -222,7 +223,7 @@ impl std::error::Error for AttachError {
     }
 }
 
-/// What to do about a refusal.
+/// Returns the remedy for a refusal.
 fn remedy(why: protocol::Refusal) -> &'static str {
     match why {
         protocol::Refusal::Denied => "have this user or group added to the service's policy",
@@ -350,7 +351,7 @@ impl Attach {
             .unwrap_or(AttachError::NoService { path: protocol::socket(), why: io::ErrorKind::NotFound }))
     }
 
-    /// That whoever listens may have this program's keys and data. The kernel says who called `listen`.
+    /// Checks that whoever listens may have this program's keys and data. The kernel says who called `listen`.
     fn is_trusted(&self, socket: &Socket, path: &Path) -> Result<(), AttachError> {
         let peer = socket.peer().map_err(|error| unreached(error, path.to_owned(), self.limit))?;
         let trusted = protocol::trusted_uids(path, self.service_uid);
@@ -428,13 +429,13 @@ impl Attach {
     }
 }
 
-/// Whether nothing listens: what a fall-back may take the place of.
+/// Returns true when nothing listens: only then may a fall-back take the service's place.
 fn is_absence(error: &AttachError) -> bool {
     use io::ErrorKind::{ConnectionRefused, NotFound};
     matches!(error, AttachError::NoService { why: NotFound | ConnectionRefused, .. })
 }
 
-/// What an error of the socket means.
+/// Translates an error of the socket.
 pub(super) fn unreached(error: io::Error, path: PathBuf, limit: Duration) -> AttachError {
     use rustix::io::Errno;
     let code = error.raw_os_error();

@@ -207,9 +207,9 @@ pub(super) struct Grant {
     made_at: u64,
     accelerator: Accelerator,
     queue: SharedQueue,
-    /// How many keys are in it.
+    /// The number of keys in it.
     keys: AtomicUsize,
-    /// Whether it refused a key since the last one was taken out.
+    /// True when it refused a key since the last one was taken out.
     full: AtomicBool,
 }
 
@@ -255,7 +255,7 @@ impl Grant {
     /// Counts one key less. After the last one the grant may not be needed any more.
     fn discount(&self) {
         if self.keys.fetch_sub(1, Ordering::Relaxed) == 1
-            // Where another thread has the lock, the next key that is the last of a grant tries again.
+            // If another thread has the lock, the next key that is the last of a grant tries again.
             && let Ok(held) = self.of.held.get().try_lock()
         {
             Grants::give_back(held, &self.options);

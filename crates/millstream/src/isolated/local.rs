@@ -19,7 +19,7 @@ const LONGEST: usize = 4096;
 pub(super) struct Local {
     grant: Arc<ThreadGrant>,
     info: GrantInfo,
-    /// How many queues were taken.
+    /// The number of queues taken.
     taken: Mutex<u32>,
     /// The bytes of keys that may be exported.
     bytes: Mutex<HashMap<u32, Zeroizing<Vec<u8>>>>,

@@ -30,9 +30,10 @@
 //! - The service knows this process by what the kernel says of it, and grants what its policy allows to its user.
 //! - A handle of another grant names nothing. No process maps the memory of another grant.
 //! - The worker believes nothing it reads from shared memory; this process believes nothing it reads from the rings.
-//! - Who takes over this process holds its handles for as long, and no key. What he can do with them is what the keys are
-//!   for ([`KeyOptions`](crate::queue::KeyOptions)): a key that only verifies signs nothing, and one whose nonces the worker makes
-//!   ([`Nonces::Made`](crate::queue::Nonces::Made)) seals nothing twice under one nonce, which would give away how to forge.
+//! - An attacker who takes over this process holds its handles for as long, and no key. He can do with them what the
+//!   keys are for ([`KeyOptions`](crate::queue::KeyOptions)): a key that only verifies signs nothing, and one whose
+//!   nonces the worker makes ([`Nonces::Made`](crate::queue::Nonces::Made)) seals nothing twice under one nonce, which
+//!   would give away how to forge.
 //! - With its *data* this process trusts the worker, which has to read and write it.
 //! - A grant can be revoked, and worker and broker can die, at any moment: what completed is kept, what has not
 //!   ends with [`Status::Revoked`](crate::cwq::Status::Revoked) or [`Status::Gone`](crate::cwq::Status::Gone), its

@@ -14,7 +14,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 /// Returns the number of forks between this process and the first one that asked.
 pub(super) fn forks() -> u64 {
-    // Where the system has no memory for the fork handlers, a grant's memory can't be mapped either.
+    // If the system has no memory for the fork handlers, a grant's memory can't be mapped either.
     let _ = shm::watch_forks();
     shm::forks()
 }

@@ -12,14 +12,15 @@ use super::{Attach, AttachError};
 /// Why an operator got no answer: the same as for a client.
 pub type ServiceError = AttachError;
 
-/// What a service has. Who is neither root nor the service's user sees its own grants.
+/// The state of a service. A caller who is neither root nor the service's user sees its own grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Its workers.
+    /// The service's workers.
     pub workers: Vec<WorkerStatus>,
-    /// Its grants.
+    /// The service's grants.
     pub grants: Vec<GrantStatus>,
-    /// What is in use of what there is: of the service, its workers and its users; for who is no operator of itself alone.
+    /// The use of each resource: of the service, its workers and its users. A caller who is no operator sees its own
+    /// use alone.
     pub uses: Vec<UseStatus>,
 }
 
@@ -53,12 +54,12 @@ impl Service {
         Ok(Service { socket, path, limit: attach.limit })
     }
 
-    /// Its socket.
+    /// Returns the service's socket.
     pub fn socket(&self) -> &Path {
         &self.path
     }
 
-    /// What there is.
+    /// Asks for the service's state.
     ///
     /// # Errors
     /// [`ServiceError`].

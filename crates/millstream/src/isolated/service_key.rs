@@ -12,7 +12,7 @@ use crate::Error;
 use crate::cwq::{Algorithm, Status, Usages};
 use crate::queue::{Buffer, Done, KeyHandle, KeyOptions, Piece, Refusal, Request};
 
-/// How the initialisation vector of an operation follows from the operation before it.
+/// The rule by which the initialisation vector of an operation follows from the operation before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chaining {
     /// The mode has no vector.
@@ -45,9 +45,9 @@ fn add(counter: &mut [u8], blocks: usize) {
 /// The usages that a new key should have, and the least that will do where the service's policy does not allow all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageRange {
-    /// What is asked for first.
+    /// The usages that are asked for first.
     pub most: Usages,
-    /// What is asked for when the policy refuses the most.
+    /// The usages that are asked for when the policy refuses the most.
     pub least: Usages,
 }
 
@@ -73,7 +73,7 @@ pub enum ServiceKeyError {
     },
     /// A message or data unit is longer than [`ServiceKey::LONGEST`].
     TooLong {
-        /// Its bytes.
+        /// The message's or unit's bytes.
         given: usize,
     },
     /// The tag is wrong: see [`ServiceKey::open`].

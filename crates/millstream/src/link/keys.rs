@@ -107,7 +107,7 @@ impl Link {
         }
     }
 
-    /// What an answer means that is not the one that was asked for.
+    /// Returns the meaning of an answer that is not the one that was asked for.
     fn unexpected(&self, reply: &KeyReply) -> Error {
         match reply {
             KeyReply::Refused { why: KeyRefusal::SlotsFull } => Error::KeySlots,

@@ -1,4 +1,4 @@
-//! What a grant's client holds of it: the mapped memory, the sockets, and what is known of its end.
+//! The client's side of a grant: the mapped memory, the sockets, and what is known of its end.
 
 mod keys;
 
@@ -15,11 +15,11 @@ use crate::grant::{GrantInfo, GrantState};
 use crate::heap::Heap;
 use crate::refusal::Refusal;
 
-/// How long after a grant's end its worker may still be busy with words it took. Then what it writes is given up for
-/// lost.
+/// The time after a grant's end for which its worker may still be busy with words it took. After it the client gives up
+/// what the worker still writes.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What came with a grant.
+/// The memory and the sockets that came with a grant.
 pub(crate) struct Received {
     pub(crate) arena: Arc<Mapping>,
     pub(crate) rings: Arc<Mapping>,
@@ -38,11 +38,11 @@ pub(crate) struct Parked {
 /// A grant as its client has it. When the last owner drops it, and the last buffer of its arena, the broker's socket is closed,
 /// and with that the grant ends.
 pub(crate) struct Link {
-    /// How many forks there had been.
+    /// The number of forks when the grant came.
     forks: u64,
     /// The state page.
     state: Words,
-    /// Whether the state page is not to be waited for: the broker is gone, or a ring is corrupt.
+    /// True when the state page is not to be waited for: the broker is gone, or a ring is corrupt.
     gone: AtomicBool,
     /// When the end was noticed.
     noticed: OnceLock<Instant>,
@@ -157,7 +157,8 @@ impl Link {
         }
     }
 
-    /// Whether no completion will come any more: the grant has ended, and its worker let go of it or had a second for it.
+    /// Returns true when no completion will come any more: the grant has ended, and its worker let go of it or had a
+    /// second for it.
     #[inline(always)]
     pub(crate) fn is_over(&self) -> bool {
         self.refusal().is_some_and(|why| self.is_over_after(why))
@@ -170,8 +171,8 @@ impl Link {
             || self.keys.is_closed()
     }
 
-    /// Whether the worker touches the memory no more: it alone has the other end of the key socket, and closes it
-    /// when it has let go of the grant, at the latest by dying. A forked child has memory of its own.
+    /// Returns true when the worker touches the memory no more: it alone has the other end of the key socket, and
+    /// closes it when it has let go of the grant, at the latest by dying. A forked child has memory of its own.
     pub(crate) fn is_settled(&self) -> bool {
         shm::forks() != self.forks || self.keys.is_closed()
     }

@@ -1,4 +1,4 @@
-//! How an operation is taken back.
+//! The way back of an operation that has not begun.
 
 use millstream_cwq::{ControlWord, Opcode};
 

@@ -1,7 +1,7 @@
 //! A queue whose accelerator is another process: how it waits, and how it ends.
 //!
-//! Who waits looks at the ring for a while, then sleeps on a word of it that the worker wakes. Nobody is trusted to
-//! do that: every sleep has a limit, after which the state page and the broker's socket are looked at.
+//! A thread that waits looks at the ring for a while, then sleeps on a word of it that the worker wakes. It trusts
+//! nobody to do that: every sleep has a limit, after which it looks at the state page and the broker's socket.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,7 +61,8 @@ impl Isolated {
         self.link.refusal()
     }
 
-    /// How operations end that the worker has not done; whether it is known to touch their memory no more.
+    /// Returns the status of operations that the worker has not done, and true when the worker is known to touch their
+    /// memory no more.
     pub(super) fn end(&self) -> (Status, bool) {
         let status = match self.refusal() {
             Some(Refusal::Revoked) => Status::Revoked,
@@ -70,12 +71,12 @@ impl Isolated {
         (status, self.link.is_settled())
     }
 
-    /// From how many bytes on the cache lines of input that has output are handed over, where that was asked for.
+    /// Returns the fewest bytes of input with output whose cache lines are handed over, where that was asked for.
     pub(super) fn hand_over_from(&self) -> usize {
         self.link.demote_from()
     }
 
-    /// Nothing has come: wakes the worker if it sleeps; whether the grant is over.
+    /// Wakes the worker if it sleeps, because nothing has come. Returns true when the grant is over.
     #[inline(always)]
     pub(super) fn drive(&mut self, submissions: &mut Submissions) -> bool {
         if submissions.must_wake() {
@@ -108,7 +109,7 @@ impl Isolated {
         }
     }
 
-    /// Whether a task that has looked since then looks again.
+    /// Returns true when a task that has looked since then looks again.
     pub(super) fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
         let now = Instant::now();
         let looked = now.duration_since(*since.get_or_insert(now));
@@ -119,14 +120,14 @@ impl Isolated {
         on
     }
 
-    /// A task that has looked since then has seen what it waited for.
+    /// Notes that a task that has looked since then has seen what it waited for.
     pub(super) fn seen_by_looking(&mut self, since: Instant) {
         if since.elapsed() < self.patience.spin {
             self.patience.failed = 0;
         }
     }
 
-    /// Has a task woken when completions come; whether some are there already.
+    /// Has a task woken when completions come. Returns true when some are there already.
     pub(super) fn wake_task(&mut self, completions: &mut Completions, waker: &Waker) -> bool {
         let (link, watcher) = (&self.link, &mut self.watcher);
         let watcher = match watcher {
@@ -144,9 +145,9 @@ impl Isolated {
     }
 }
 
-/// How long looking pays. To look for as long as a sleep costs is never worse than twice the best; but where
-/// it failed some times in a row, as where client and worker share a processor, it is kept short, and tried anew now and
-/// then.
+/// The time for which looking pays. Looking for as long as a sleep costs is never worse than twice the best. But after
+/// several looks in vain, as where client and worker share a processor, looks are kept short, and a long one is tried
+/// now and then.
 struct Patience {
     spin: Duration,
     /// Looks in vain, in a row.
@@ -154,20 +155,20 @@ struct Patience {
 }
 
 impl Patience {
-    /// In vain so often in a row, and it becomes short.
+    /// The number of looks in vain, in a row, after which looks become short.
     const ENOUGH: u32 = 8;
-    /// One look of so many is long all the same.
+    /// One look in this many is long all the same.
     const ANEW: u32 = 64;
-    /// How much shorter.
+    /// The divisor of a short look.
     const SHORTER: u32 = 16;
 
-    /// How long the next look is.
+    /// Returns the length of the next look.
     fn spin(&self) -> Duration {
         let short = self.failed >= Patience::ENOUGH && !self.failed.is_multiple_of(Patience::ANEW);
         if short { self.spin / Patience::SHORTER } else { self.spin }
     }
 
-    /// Looks; whether it was seen.
+    /// Looks for a while. Returns true as soon as `seen` does.
     fn look(&mut self, mut seen: impl FnMut() -> bool) -> bool {
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
@@ -219,7 +220,7 @@ impl Watcher {
         Some(Watcher { shared, thread: Some(thread), forks: shm::forks() })
     }
 
-    /// Who is woken next.
+    /// Names the task that is woken next.
     fn wake_next(&self, waker: &Waker) {
         let mut next = self.shared.waker.lock().unwrap_or_else(PoisonError::into_inner);
         let before = next.replace(waker.clone());
@@ -274,7 +275,7 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         if shm::forks() != self.forks {
-            // It is the parent's thread: there is none here to wait for.
+            // The thread is the parent's: there is none here to wait for.
             std::mem::forget(thread);
             return;
         }
@@ -286,7 +287,7 @@ impl Drop for Watcher {
         thread.thread().unpark();
         // The last waker may drop the queue on the very thread.
         if thread.thread().id() != thread::current().id() {
-            // It runs wakers, which may panic; that is their affair.
+            // The thread runs wakers, which may panic; that is their affair.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! How a queue of a worker is taken from its grant, and goes back.
+//! The way of a worker's queue from its grant and back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

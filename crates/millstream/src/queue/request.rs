@@ -1,4 +1,4 @@
-//! What a queue is asked to do.
+//! The requests that a queue takes.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::hash::Hash;
 use crate::heap::Buffer;
 use crate::key::KeyHandle;
 
-/// Which key a request is under.
+/// The key of a request.
 #[derive(Clone, Copy)]
 pub enum RequestKey<'a> {
     /// One that was imported before.
@@ -59,12 +59,12 @@ pub(super) struct Parameters<'a> {
     pub(super) leaves_state: bool,
 }
 
-/// Where a piece of an object of an AEAD begins.
+/// The place of a piece in an object of an AEAD.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
     /// At the object's beginning, under this nonce.
     First(&'a [u8]),
-    /// Where it was left off, with this mid-state: [`Done::state`](super::Done::state).
+    /// The piece goes on from this mid-state: [`Done::state`](super::Done::state).
     Next(&'a [u8]),
 }
 
@@ -335,7 +335,7 @@ impl<'a> Request<'a> {
         Request::last_mac(key, before, source).expecting(tag).reversed()
     }
 
-    /// As [`Request::partial_mac`], under a key that need not be for signing.
+    /// Does the same as [`Request::partial_mac`], under a key that need not be for signing.
     pub fn partial_verify(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
         Request::partial_mac(key, before, source).reversed()
     }
@@ -381,8 +381,9 @@ impl<'a> Request<'a> {
         Request::piece_of_aead(key, piece, aad, source, destination).ending()
     }
 
-    /// As [`Request::partial_seal`], but decrypts. What comes out is not verified: nothing may act on it before
-    /// [`Request::last_open`] was right. The key must be for both, because what is decrypted so gives away what encrypts.
+    /// Does the same as [`Request::partial_seal`], but decrypts. The output is not verified: nothing may act on it
+    /// before [`Request::last_open`] was right. The key must be for both, because what is decrypted so gives away what
+    /// encrypts.
     pub fn partial_open(
         key: KeyHandle,
         piece: Piece<'a>,
@@ -444,8 +445,8 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Of KASUMI: how many bits of the last byte are no part of the message, and the DIRECTION of F9. COUNT,
-    /// FRESH, BEARER and the DIRECTION of F8 are in `iv`: see [`Algorithm`].
+    /// Sets KASUMI's parameters: how many bits of the last byte are no part of the message, and the DIRECTION of F9.
+    /// COUNT, FRESH, BEARER and the DIRECTION of F8 are in `iv`: see [`Algorithm`].
     #[inline(always)]
     pub fn with_parameter(mut self, unused_bits: u8, direction: u8) -> Self {
         self.word.parameter = u32::from(unused_bits) | u32::from(direction) << 8;

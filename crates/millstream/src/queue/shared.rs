@@ -22,7 +22,7 @@ use crate::heap::Buffer;
 use crate::key::{KeyHandle, KeyOptions};
 use crate::refusal::Refusal;
 
-/// What became of an operation whose owner is elsewhere.
+/// The end of an operation whose owner is elsewhere.
 #[derive(Default)]
 struct Owner {
     done: Option<Done>,
@@ -31,10 +31,10 @@ struct Owner {
 
 struct Inner {
     queue: Queue,
-    /// By slot.
+    /// The owners, by slot.
     owners: Vec<Owner>,
-    /// Who is woken by an accelerator's thread when completions come, or was and has yet to look. As long as any
-    /// task waits, one that waits is this one, or is on its way to be.
+    /// The task that an accelerator's thread wakes when completions come, or woke and that has yet to look. As long as
+    /// any task waits, one that waits is this one, or is on its way to be.
     leader: Option<Ticket>,
     /// The slot at which the search for another leader begins.
     next: usize,
@@ -83,26 +83,26 @@ impl SharedQueue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Queue::buffer`].
+    /// Lends a buffer as [`Queue::buffer`] does.
     ///
     /// # Errors
-    /// As [`Queue::buffer`].
+    /// Lends a buffer as [`Queue::buffer`] does.
     pub fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
         self.lock().queue.buffer(len)
     }
 
-    /// As [`Queue::import_key`].
+    /// Imports a key as [`Queue::import_key`] does.
     ///
     /// # Errors
-    /// As [`Queue::import_key`].
+    /// Imports a key as [`Queue::import_key`] does.
     pub fn import_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<KeyHandle, Error> {
         self.lock().queue.import_key(algorithm, key)
     }
 
-    /// As [`Queue::import_key_with`].
+    /// Imports a key as [`Queue::import_key_with`] does.
     ///
     /// # Errors
-    /// As [`Queue::import_key_with`].
+    /// Imports a key as [`Queue::import_key_with`] does.
     pub fn import_key_with(
         &self,
         algorithm: Algorithm,
@@ -112,12 +112,12 @@ impl SharedQueue {
         self.lock().queue.import_key_with(algorithm, key, options)
     }
 
-    /// As [`Queue::remove_key`].
+    /// Removes a key as [`Queue::remove_key`] does.
     pub fn remove_key(&self, key: KeyHandle) -> bool {
         self.lock().queue.remove_key(key)
     }
 
-    /// How many operations are in flight.
+    /// Returns the number of operations in flight.
     pub fn in_flight(&self) -> usize {
         self.lock().queue.in_flight()
     }
@@ -132,7 +132,7 @@ impl SharedQueue {
         let ticket = match inner.queue.submit(request) {
             Ok(ticket) => ticket,
             Err(refused) if refused.why == Refusal::Full => {
-                // What has come back makes room for the next call.
+                // Completions that have come make room for the next call.
                 let wakers = inner.collect();
                 drop(inner);
                 wakers.into_iter().for_each(Waker::wake);
@@ -163,7 +163,7 @@ impl SharedQueue {
 }
 
 impl Inner {
-    /// Lets the accelerator work and takes all completions; whom to wake for them.
+    /// Lets the accelerator work and takes all completions. Returns the wakers of their owners.
     fn collect(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let over = self.queue.drive();
@@ -199,9 +199,9 @@ impl Inner {
 pub struct Pending {
     queue: SharedQueue,
     ticket: Ticket,
-    /// Whether its end was told.
+    /// True when the operation's end was told.
     ended: bool,
-    /// Whether others were let in before the accelerator was.
+    /// True when others were let in before the accelerator was.
     yielded: bool,
     /// Since when it has been looked for.
     since: Option<Instant>,
@@ -232,7 +232,7 @@ impl Future for Pending {
         if done.is_none() {
             inner.owners[ticket.slot() as usize].waker = Some(context.waker().clone());
             if inline {
-                // Its turn comes with the next step.
+                // The operation's turn comes with the next step.
                 wakers.push(context.waker().clone());
             } else if inner.looks_on(&mut self.since) {
                 // The others first: meanwhile it may come.
@@ -264,7 +264,7 @@ impl Future for Pending {
 }
 
 impl Inner {
-    /// Whether to look again rather than sleep: where the worker is another process, to be woken goes through two
+    /// Returns true to look again rather than sleep: a wake from a worker, which is another process, goes through two
     /// threads and the system.
     fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
         match &mut self.queue.driver {
@@ -273,7 +273,7 @@ impl Inner {
         }
     }
 
-    /// Has a task woken when completions come; whether some are there already.
+    /// Has a task woken when completions come. Returns true when some are there already.
     fn lead(&mut self, ticket: Ticket, waker: &Waker) -> bool {
         self.leader = Some(ticket);
         match &mut self.queue.driver {
@@ -307,7 +307,7 @@ impl Drop for Pending {
 }
 
 impl Inner {
-    /// When the leader goes away another must look: which.
+    /// Returns another task that must look when the leader goes away.
     fn another_leader(&mut self, gone: Ticket) -> Option<Waker> {
         if self.leader != Some(gone) {
             return None;

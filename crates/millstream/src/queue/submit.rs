@@ -25,7 +25,7 @@ const LONGEST_IV: usize = u8::MAX as usize;
 /// A request's few parts that don't fit the common case, if it has any.
 type Cold = Option<Box<ColdParts>>;
 
-/// What a control word says of a key.
+/// The part of a control word that tells of a key.
 struct PlacedKey {
     /// The handle, or where in the arena the key is.
     word: u32,
@@ -103,7 +103,7 @@ impl Queue {
     #[inline(always)]
     fn show(&mut self) {
         if self.on_other_core {
-            // That many words on, the line will have come.
+            // The line will have come by the time that many more words were pushed.
             const AHEAD: u64 = 12;
             prefetch_words(self.submissions.place(AHEAD));
         }

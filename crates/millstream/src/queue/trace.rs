@@ -16,7 +16,7 @@ pub(super) fn submit(grant: u64, word: &ControlWord, bytes: u32) {
     let _ = (grant, word.opcode, algorithm(word), bytes, word.tag);
 }
 
-/// Of a hash, that.
+/// Returns the algorithm's number, or the hash's where there is no other.
 #[inline(always)]
 fn algorithm(word: &ControlWord) -> u8 {
     if word.algorithm != 0 { word.algorithm } else { word.hash }

@@ -24,10 +24,10 @@ use millstream_protocol::{
 };
 use millstream_shm::{self as shm, Doorbell, Listener, Mapping, Memory, Rings, Socket, Words};
 
-/// What the stand-in does with a client.
+/// The stand-in's behaviour towards a client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Manner {
-    /// What a service does.
+    /// Behaves as a service does.
     Serve,
     Refuse(Refusal, &'static str),
     /// Never answers.
@@ -57,7 +57,7 @@ pub struct Served {
     pub orders: Arc<Orders>,
 }
 
-/// What the worker is told.
+/// Orders to the worker.
 #[derive(Default)]
 pub struct Orders {
     /// Takes no more words.
@@ -76,7 +76,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// From its return on, or until it is taken back, no word is taken.
+    /// Stalls the worker from the return on, or lets it go on. A stalled worker takes no word.
     pub fn stall(&self, on: bool) {
         self.stall.store(on, Ordering::Release);
         self.obeyed();
@@ -118,7 +118,7 @@ impl Double {
         double
     }
 
-    /// What the tests of queues have.
+    /// Attaches as the tests of queues do.
     pub fn attach(&self) -> Accelerator {
         self.wanted().attach().unwrap()
     }
@@ -151,7 +151,7 @@ impl Drop for Double {
 }
 
 impl Served {
-    /// As a broker revokes: the worker lets go, then the client is told.
+    /// Revokes as a broker does: the worker lets go, then the client is told.
     pub fn revoke(&self) {
         self.orders.revoke.store(true, Ordering::Release);
         self.join();

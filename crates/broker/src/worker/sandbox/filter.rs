@@ -1,11 +1,11 @@
-//! What each thread may ask of the kernel: rules that are data, compiled for this processor.
+//! The system calls that each thread may make: rules that are data, compiled for this processor.
 
 use std::fmt;
 
 use seccompiler::{BpfProgram, TargetArch};
 use serde_json::Value;
 
-/// What a thread does. Each has rules of its own.
+/// The role of a thread. Each has rules of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Obeys the broker and answers clients about keys.
@@ -18,7 +18,7 @@ impl Role {
     /// All of them.
     pub const ALL: [Role; 2] = [Role::Control, Role::Accelerator];
 
-    /// Its name in the rules' file.
+    /// Returns the role's name in the rules' file.
     pub fn name(self) -> &'static str {
         match self {
             Role::Control => "control",
@@ -37,12 +37,12 @@ impl Role {
 /// One rule, for who checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// How [`Config::deny`](crate::worker::Config::deny) names it: `role:syscall`, and of several for one system call which,
-    /// from 1, as in `control:fcntl:2`.
+    /// The rule's name for [`Config::deny`](crate::worker::Config::deny): `role:syscall`, and of several for one system
+    /// call which, from 1, as in `control:fcntl:2`.
     pub name: String,
     /// Why it is there.
     pub comment: String,
-    /// What it takes to need it, where a test can't have it so.
+    /// The circumstances that make it needed, if a test can't have them.
     pub when: Option<String>,
 }
 
@@ -99,7 +99,8 @@ pub fn all_rules() -> Result<Vec<Rule>, BadRules> {
     Ok(all)
 }
 
-/// What the kernel is given for a thread, without the rules that are denied: a rule's name, or a system call's.
+/// Compiles what the kernel is given for a thread, without the rules that are denied: a rule's name, or a system
+/// call's.
 pub(super) fn program(role: Role, processor: &str, deny: Option<&str>) -> Result<BpfProgram, BadRules> {
     let architecture = TargetArch::try_from(processor).map_err(bad)?;
     let (mut file, rules) = rules(role, processor)?;

@@ -1,4 +1,4 @@
-//! What a worker gives up before it serves anybody, for good.
+//! The rights that a worker gives up before it serves anybody, for good.
 //!
 //! First what the process can do, in this order: be dumped, gain privileges, use other descriptors, be root, reach the
 //! network, open files. Then, for each thread, all system calls but those it needs. The end of the broker is seen on the
@@ -57,7 +57,7 @@ fn step<T>(what: &'static str, done: Result<T, rustix::io::Errno>) -> Result<T, 
     done.map_err(|error| SandboxError::Step(what, error.into()))
 }
 
-/// What one thread may ask of the kernel, compiled while reading its rules does no harm.
+/// The filter of one thread, compiled while reading its rules does no harm.
 pub(super) struct Filter(BpfProgram);
 
 impl Filter {
@@ -65,13 +65,13 @@ impl Filter {
         filter::program(role, std::env::consts::ARCH, deny).map(Filter).map_err(SandboxError::Rules)
     }
 
-    /// From here on this thread can do no more than its rules say.
+    /// Confines this thread to what its rules say, for good.
     pub(super) fn apply(&self) -> Result<(), SandboxError> {
         seccompiler::apply_filter(&self.0).map_err(SandboxError::Filter)
     }
 }
 
-/// No debugger, no core dump, no new privileges. How many bytes may be locked, if there is a limit.
+/// Gives up debuggers, core dumps and new privileges. Returns how many bytes may be locked, if there is a limit.
 pub(super) fn hide(locked: u64) -> Result<Option<u64>, SandboxError> {
     step("be kept from being dumped", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
     let none = Rlimit { current: Some(0), maximum: Some(0) };
@@ -80,7 +80,8 @@ pub(super) fn hide(locked: u64) -> Result<Option<u64>, SandboxError> {
     Ok(raise_locked(locked))
 }
 
-/// As much locked memory as keys may take, as far as the system lets it: what can't be locked is refused later.
+/// Raises the limit of locked memory to what keys may take, as far as the system lets it: what can't be locked is
+/// refused later.
 fn raise_locked(locked: u64) -> Option<u64> {
     let limit = getrlimit(Resource::Memlock);
     let maximum =

@@ -1,4 +1,4 @@
-//! What the clients of an accelerator's thread have of it.
+//! The clients' side of an accelerator's thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
@@ -19,7 +19,7 @@ use crate::key::KeyOptions;
 use crate::queue::parts::RingMemory;
 use crate::refusal::Refusal;
 
-/// What the thread and its clients share.
+/// The state that the thread and its clients share.
 pub(super) struct Shared {
     features: Features,
     pub(super) mailbox: Mailbox,
@@ -102,7 +102,7 @@ impl ThreadGrant {
         self.shared.has_ended()
     }
 
-    /// Whether this is a forked child of the process that has the thread.
+    /// Returns true in a forked child of the process that has the thread.
     #[inline(always)]
     pub(super) fn is_parents(&self) -> bool {
         self.shared.is_parents()
@@ -167,13 +167,13 @@ impl Client {
         self.grant.shared.why()
     }
 
-    /// Whether this is a forked child of the process that has the thread.
+    /// Returns true in a forked child of the process that has the thread.
     #[inline(always)]
     pub(crate) fn is_parents(&self) -> bool {
         self.grant.is_parents()
     }
 
-    /// Whether the thread has ended, or is not of this process: no completion will come any more.
+    /// Returns true when the thread has ended, or is not of this process: no completion will come any more.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
         self.grant.has_ended()
@@ -202,7 +202,7 @@ impl Client {
         completions.wake();
     }
 
-    /// Has a task woken when completions come; whether some are there already.
+    /// Has a task woken when completions come. Returns true when some are there already.
     pub(crate) fn wake_task<const W: usize>(
         &self,
         completions: &mut Consumer<RingMemory, W>,

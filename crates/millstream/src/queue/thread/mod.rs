@@ -29,10 +29,10 @@ pub(crate) use client::ThreadGrant;
 /// An accelerator on a thread of its own, which serves any number of queues. When it is dropped it ends what was
 /// submitted and [flushed](Queue::flush), and the thread; operations submitted later are refused.
 ///
-/// Its queues share by what their operations cost, but its turns are not bounded, as those of a worker are: all of its clients are
-/// one program, which trusts itself. An operation is executed at once, however long its object is, others wait until it is done, and
-/// whatever an arena holds can be opened. Clients that don't trust each other need
-/// workers: see [`isolated`](crate::isolated).
+/// The queues share by what their operations cost. Turns are not bounded, as those of a worker are, because all clients
+/// are one program, which trusts itself. An operation is executed at once, however long its object is, others wait
+/// until it is done, and whatever an arena holds can be opened. Clients that don't trust each other need workers: see
+/// [`isolated`](crate::isolated).
 ///
 /// ```
 /// use millstream::hash::Hash;

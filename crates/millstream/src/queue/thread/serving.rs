@@ -31,7 +31,7 @@ impl Serving {
     pub(super) fn run(mut self, mailbox: &Mailbox) {
         let pace = self.pace;
         let (End::Finish | End::Now) = millstream_host::run(&mut self, mailbox, pace);
-        // What was submitted before the end is done.
+        // Operations that were submitted before the end are done.
         while self.accelerator.step(u64::MAX) > 0 || self.accelerator.flush() > 0 {}
         let clients = std::mem::take(&mut self.clients);
         drop(self);

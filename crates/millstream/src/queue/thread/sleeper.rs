@@ -1,4 +1,4 @@
-//! Whom an accelerator's thread wakes when completions have come.
+//! The sleepers that an accelerator's thread wakes when completions have come.
 
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
