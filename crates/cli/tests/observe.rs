@@ -530,7 +530,7 @@ fn several_processes_are_traced_together() {
     assert!(told["seconds"].as_f64().unwrap() > 1.5, "{told}");
     assert!(first.wait().unwrap().success() && last.wait().unwrap().success());
     // Either all are traced or none, and those that were stopped already go on.
-    place.words(&format!("trace --seconds 1 -p {a} -p 4194305")).bad(1, &["4194305", "there is none"]);
+    place.words(&format!("trace --seconds 1 -p {a} -p 4194305")).bad(1, &["4194305", "no such process"]);
     for (child, pid) in [(&mut one, a), (&mut two, b)] {
         assert_eq!(child.try_wait().unwrap(), None);
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -562,7 +562,7 @@ fn processes_beside_the_traced_one_are_told_of() {
 #[test]
 fn what_can_not_be_traced_is_told_why() {
     let place = Place::new();
-    place.words("trace -p 4194305").bad(1, &["4194305", "there is none"]);
+    place.words("trace -p 4194305").bad(1, &["4194305", "no such process"]);
     if place.run("id", ["-u"], b"").text().trim() != "0" {
         skip("a trace of another user's process: this user is not root");
         return;

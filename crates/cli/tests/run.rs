@@ -341,6 +341,8 @@ fn names_with_special_letters_are_read_as_they_are() {
     }
     let line = place.path("a\nb");
     std::fs::copy(module(), &line).unwrap();
-    place.millstream(["openssl-conf", "--module", line.to_str().unwrap()]).bad(2, &["another"]);
+    place
+        .millstream(["openssl-conf", "--module", line.to_str().unwrap()])
+        .bad(2, &["can't be written", "rename it"]);
     place.words("openssl-conf --module /gone.so").bad(1, &["/gone.so", "--module"]);
 }

@@ -18,7 +18,7 @@ use millstream_testkit::skip;
 const PUBLIC: &[(&str, &str, &str)] = &[
     ("gcm/mod.rs", "if tags_match(value, tag)", "whether a tag is right is the answer"),
     ("gcm/state.rs", "if tags_match(self.finish(gcm), tag)", "whether a tag is right is the answer"),
-    ("gcm/jobs.rs", "!tags_match(", "whether a tag is right is the answer"),
+    ("gcm/lanes.rs", "!tags_match(", "whether a tag is right is the answer"),
     ("chacha20poly1305/mod.rs", "self.kernel.ops().open", "the kernel says whether the tag was right"),
     ("chacha20poly1305/object.rs", "if !tags_match(&mac.tag(), tag)", "whether a tag is right is the answer"),
     (
@@ -26,7 +26,11 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "if tags_match(&self.tag(key), tag)",
         "whether a tag is right is the answer",
     ),
-    ("chacha20poly1305/side.rs", "if tags_match(&tag, &job.tag)", "whether a tag is right is the answer"),
+    (
+        "chacha20poly1305/side_by_side.rs",
+        "if tags_match(&tag, &job.tag)",
+        "whether a tag is right is the answer",
+    ),
     ("cmac/mod.rs", "if begins(computed, tag).into()", "whether a tag is right is the answer"),
     ("tls/cbc_hmac.rs", "match self.verify(header", "whether a record is authentic is the answer"),
     (
@@ -101,8 +105,9 @@ fn place(report: &[String]) -> Option<(&str, usize)> {
         let (_, place) = frame.strip_suffix(')')?.rsplit_once(" (")?;
         let (file, line) = place.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;
-        (!file.starts_with('/') && (file.starts_with("engines/") || file.starts_with("constant-time/")))
-            .then_some((file, line))
+        (!file.starts_with('/')
+            && ["engines/", "kernel/", "constant-time/"].iter().any(|own| file.starts_with(own)))
+        .then_some((file, line))
     })
 }
 
