@@ -1,10 +1,11 @@
-//! Comparing what is secret.
+//! Comparison of secrets in constant time.
 
 use subtle::{Choice, ConstantTimeEq};
 
-/// Whether `whole` begins with `part`: no where it is shorter. The time depends on the lengths alone.
+/// Returns true if `whole` begins with `part`, and false if it is shorter. The time depends on the
+/// lengths alone.
 ///
-/// A tag that was computed begins with the one that was given, which may be cut.
+/// A caller passes the computed tag as `whole` and the given tag, which may be truncated, as `part`.
 ///
 /// ```
 /// use millstream_kernel::compare::begins;
@@ -24,7 +25,8 @@ pub fn begins(whole: &[u8], part: &[u8]) -> Choice {
     for (a, b) in bytes.iter().zip(part_bytes) {
         differing |= u64::from(a ^ b);
     }
-    // Hidden from the compiler as one word: byte by byte it takes as long as the MAC of a short object.
+    // The words are collected first and hidden from the compiler once: hiding every byte takes as long
+    // as the MAC of a short object.
     differing.ct_eq(&0)
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, one variant for each thing that failed.
+//! The errors of the engines, one variant for each thing that failed.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub enum Error {
         algorithm: &'static str,
         /// Bytes (or bits where the algorithm counts bits) given.
         given: u64,
-        /// What it takes, in words.
+        /// The lengths that the algorithm takes, in words.
         takes: &'static str,
     },
     /// A parameter has a value the algorithm does not take.
@@ -56,7 +56,7 @@ pub enum Error {
         name: &'static str,
         /// The value given.
         given: u64,
-        /// What it takes, in words.
+        /// The values that the algorithm takes, in words.
         takes: &'static str,
     },
     /// The output buffer is too short, or not as long as the input where it must be.
@@ -77,7 +77,7 @@ pub enum Error {
     MidState,
     /// A call came in an order the operation does not allow, as associated data after data.
     Order {
-        /// What must hold, in words.
+        /// The rule that the call broke, in words.
         rule: &'static str,
     },
 }

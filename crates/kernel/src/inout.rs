@@ -66,26 +66,27 @@ impl<'a> InOut<'a> {
         self.len
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true if there is nothing to do.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether input and output are the same memory.
+    /// Returns true if input and output are the same memory.
     #[inline]
     pub fn is_in_place(&self) -> bool {
         self.input == self.output
     }
 
-    /// The same pass for a shorter while.
+    /// Borrows the same pass for a shorter lifetime.
     #[inline(always)]
     pub fn reborrow(&mut self) -> InOut<'_> {
         InOut { input: self.input, output: self.output, len: self.len, borrows: PhantomData }
     }
 
-    /// The same pass, of which the compiler makes no copy with loads wider than the stores that have just written it: such
-    /// a load waits until they have left the store buffer, as long as a block takes.
+    /// Returns the same pass, and keeps the compiler from copying it with loads that are wider than the stores that
+    /// have just written it. Such a load waits until the stores have left the store buffer, which takes as long as a
+    /// block.
     #[cfg_attr(miri, allow(unused_mut))]
     #[inline(always)]
     pub fn word_by_word(mut self) -> Self {
@@ -173,13 +174,13 @@ impl<'a> InOut<'a> {
         unsafe { std::slice::from_raw_parts_mut(self.output, self.len) }
     }
 
-    /// Where the input begins, for vector loads inside `0..len`.
+    /// Returns the beginning of the input, for vector loads inside `0..len`.
     #[inline(always)]
     pub fn input_ptr(&self) -> *const u8 {
         self.input
     }
 
-    /// Where the output begins, for vector stores inside `0..len`.
+    /// Returns the beginning of the output, for vector stores inside `0..len`.
     #[inline(always)]
     pub fn output_ptr(&mut self) -> *mut u8 {
         self.output

@@ -1,20 +1,20 @@
 //! Many objects of one algorithm side by side: the scheduler that keeps lanes full.
 //!
-//! A *lane manager* (`aes::CbcLanes`, `hash::HashLanes` ...) takes any number of jobs at once. Where
-//! so few of them are there that empty lanes would cost more than they bring, it calls the direct
-//! kernel for each: that point is the row's [`Crossover`]. Otherwise one call enters the tier's
-//! function, and in it the scheduler owns a fixed number of lanes: it fills them, runs all of them as
-//! far as the shortest goes, retires what has ended, fills its lane anew, and lets the direct kernel
-//! end what is left when too few lanes are live. Nothing stays behind in a lane between calls.
+//! A *lane manager* (`aes::CbcLanes`, `hash::HashLanes` ...) takes any number of jobs at once. If
+//! there are so few that empty lanes would cost more time than the lanes save, it calls the direct
+//! kernel for each job; the row's [`Crossover`] says how few that is. Otherwise one call enters the
+//! tier's function, in which the scheduler owns a fixed number of lanes. It fills the lanes, runs all
+//! of them until the shortest part ends, takes finished jobs out and puts new ones in. When too few
+//! lanes are live, the direct kernel ends the remaining jobs. No job stays in a lane between calls.
 
-/// From how many objects on a lane kernel takes less time than the direct kernel, by the length of
-/// the objects: pairs of a length in bytes up to which a number of objects holds, shortest first.
-/// The last number holds for all that is longer.
+/// The least number of objects for which a lane kernel takes less time than the direct kernel, by the
+/// length of the objects. Each pair is a greatest length in bytes and the number of objects for it,
+/// shortest first. The last number holds for all longer objects too.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossover(pub &'static [(usize, usize)]);
 
 impl Crossover {
-    /// Lanes never pay: what a row says that works on one object after another.
+    /// Lanes never pay. This is the crossover of a row that works on one object after another.
     pub const NEVER: Crossover = Crossover(&[(usize::MAX, usize::MAX)]);
 
     /// The least number of objects of about `bytes` bytes for which lanes pay.
@@ -38,15 +38,15 @@ pub trait Lanes<J, const N: usize> {
     /// Puts a job into a lane; returns the steps (blocks) it has to be run for.
     fn fill(&mut self, lane: usize, job: &mut J) -> usize;
 
-    /// Runs every lane for that many steps. What an idle lane computes is of no interest, but it must
+    /// Runs every lane for that many steps. The result of an idle lane is ignored, but the lane must
     /// read and write only memory of its own.
     fn run(&mut self, steps: usize);
 
-    /// A lane's steps are done: what follows, as the padded end of a message after its whole blocks,
-    /// or nothing (0) once the result is in the job.
+    /// Called when a lane's steps are done. Returns the steps that follow, such as the padded end of
+    /// a message after its whole blocks, or 0 once the result is in the job.
     fn next(&mut self, lane: usize, job: &mut J) -> usize;
 
-    /// Nothing is left for this lane, now or from the beginning.
+    /// Called when there is no job for this lane, now or from the beginning.
     fn idle(&mut self, lane: usize);
 
     /// Ends a job outside the lanes, `steps` before its next [`Lanes::next`], with the direct kernel.
@@ -56,7 +56,8 @@ pub trait Lanes<J, const N: usize> {
 /// Works off all jobs, on `N` lanes while at least `fewest` of them are live.
 #[inline(always)]
 pub fn schedule<J, L: Lanes<J, N>, const N: usize>(lanes: &mut L, jobs: &mut [&mut J], fewest: usize) {
-    /// The steps left of a lane that has no job: never the least.
+    /// The steps left of a lane without a job: the greatest number, so that such a lane never ends a
+    /// run.
     const IDLE: usize = usize::MAX;
     let mut left = [IDLE; N];
     let mut owner = [0; N];
@@ -193,7 +194,7 @@ mod tests {
         if fewest <= 1 {
             assert!(jobs.iter().all(|job| job.outside == 0));
         }
-        // As long as a job waits, lanes are full: never more runs than parts.
+        // Lanes are full as long as a job waits, so there are never more runs than parts.
         assert!(lanes.runs <= 2 * parts.len());
         assert_eq!(lanes.steps, [None; N]);
     }

@@ -1,4 +1,4 @@
-//! What every engine stands on: tables of kernels, and the binding of one to the processor at hand.
+//! The base of every engine: tables of kernels, and the binding of one to the processor at hand.
 //!
 //! A [`Table`] lists the implementations of one algorithm, each with the features it requires. Binding compares them with a
 //! [`Features`](millstream_cpu::Features) value and returns a [`Bound`], the witness that the kernel may be called. [`InOut`]

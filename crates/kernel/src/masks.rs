@@ -1,9 +1,9 @@
-//! Masks from secret numbers, without a branch: for loops over bytes, where a
-//! [`Choice`](subtle::Choice) for each of them would take longer than the rest.
+//! Masks from secret numbers, without a branch. They are for loops over bytes, in which a
+//! [`Choice`](subtle::Choice) for each byte would take longer than the rest.
 
 use subtle::BlackBox;
 
-/// A secret number: what the compiler can't reckon with.
+/// Returns a secret number as a value about which the compiler can assume nothing.
 #[inline(always)]
 pub fn secret(number: usize) -> u32 {
     BlackBox::new(number as u32).get()
@@ -15,7 +15,7 @@ pub fn less(a: u32, b: u32) -> u32 {
     ((a.wrapping_sub(b) as i32) >> 31) as u32
 }
 
-/// All ones where they are equal, else zero. Both are below 2^31.
+/// All ones where `a` equals `b`, else zero. Both are below 2^31.
 #[inline(always)]
 pub fn equal(a: u32, b: u32) -> u32 {
     less(a ^ b, 1)

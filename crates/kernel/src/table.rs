@@ -10,7 +10,7 @@ use std::fmt;
 
 use millstream_cpu::{FeatureSet, Features};
 
-/// Whether a kernel's time may depend on keys or data.
+/// The dependence of a kernel's time on keys or data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// No branch and no index depends on a secret.
@@ -18,11 +18,11 @@ pub enum Timing {
     /// Table look-ups or branches depend on secrets. Such a kernel is never picked by default;
     /// it must be named.
     Variable,
-    /// As `Variable`, but the algorithm has no other practical form (RC4), so it is picked.
+    /// The same as `Variable`, but the algorithm has no other practical form (RC4), so the kernel is picked.
     VariableByNature,
 }
 
-/// How an algorithm stands today.
+/// The standing of an algorithm today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// In good use.
@@ -49,9 +49,9 @@ impl fmt::Display for Standing {
 /// Describes what an engine computes.
 #[derive(Debug)]
 pub struct AlgorithmInfo {
-    /// Its name in lower case, as in `aes-gcm`.
+    /// The algorithm's name in lower case, as in `aes-gcm`.
     pub name: &'static str,
-    /// How it stands.
+    /// The algorithm's standing today.
     pub standing: Standing,
     /// The standard that defines it, with its section.
     pub standard: &'static str,
@@ -67,9 +67,9 @@ pub struct Kernel {
     pub name: &'static str,
     /// The features without which it can't run.
     pub requires: FeatureSet,
-    /// Whether its time may depend on secrets.
+    /// The dependence of its time on secrets.
     pub timing: Timing,
-    /// Why it is the way it is, in one line for people.
+    /// The reason for the kernel's design, in one line for people.
     pub note: &'static str,
 }
 
@@ -84,16 +84,15 @@ pub struct Row<T> {
 
 /// All kernels of one engine, best first.
 pub struct Table<T: 'static> {
-    /// What they compute.
+    /// The algorithm that all of them compute.
     pub algorithm: AlgorithmInfo,
     rows: &'static [Row<T>],
     known_answer: fn(Bound<T>) -> bool,
 }
 
 impl<T> Table<T> {
-    /// A table. `rows` has the fastest first, by committed measurement; the last row that can be
-    /// picked must require nothing. `known_answer` computes one published vector with the kernel
-    /// it is given.
+    /// Makes a table. `rows` has the fastest first, by committed measurement; the last row that can be picked must
+    /// require nothing. `known_answer` computes one published vector with the kernel that it is given.
     ///
     /// # Panics
     /// At compile time, when no row runs everywhere.
@@ -139,8 +138,8 @@ impl<T> Table<T> {
     }
 }
 
-/// Bytes that a key has behind its kernel, so that both together are a multiple of 16: zeros. What is padding instead is copied along
-/// with a key from wherever it was made, and with it what lay on the stack there.
+/// Zeros behind a key's kernel, so that both together are a multiple of 16 bytes. Padding that the compiler inserts
+/// would be copied along with the key, and with it whatever lay on the stack before.
 pub type BesideKernel = [u8; 16 - size_of::<usize>()];
 
 /// The same for keys that are multiples of a cache line.
@@ -160,12 +159,12 @@ pub struct Bound<T: 'static> {
 }
 
 impl<T> Bound<T> {
-    /// Its description.
+    /// Returns the kernel's description.
     pub fn kernel(&self) -> &'static Kernel {
         &self.row.kernel
     }
 
-    /// Its functions. That `self` exists is the proof that their features do.
+    /// Returns the kernel's functions. The existence of `self` proves that the features which they require exist.
     #[inline(always)]
     pub fn ops(&self) -> &'static T {
         &self.row.ops
@@ -186,16 +185,16 @@ impl<T> fmt::Debug for Bound<T> {
     }
 }
 
-/// An engine seen from outside: what reports and self-tests need to know.
+/// An engine as reports and self-tests see it.
 pub trait Engine: Sync {
-    /// What it computes.
+    /// Returns the algorithm's description.
     fn algorithm(&self) -> &'static AlgorithmInfo;
-    /// Its kernels, best first.
+    /// Returns the kernels, best first.
     fn kernels(&self) -> Vec<&'static Kernel>;
     /// The kernel that is picked under `features`.
     fn chosen(&self, features: Features) -> &'static Kernel;
-    /// Computes a published vector with the kernel of that name: whether the answer was right,
-    /// or nothing where there is no such kernel or `features` don't allow it.
+    /// Computes a published vector with the kernel of that name. Returns whether the answer was right, or nothing if
+    /// there is no such kernel or `features` don't allow it.
     fn check(&self, features: Features, kernel: &str) -> Option<bool>;
 }
 
