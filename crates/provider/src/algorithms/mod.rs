@@ -33,7 +33,7 @@ pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
     aeads::LOCAL,
 ]);
 
-/// How an algorithm stands with OpenSSL.
+/// The provider of OpenSSL that has an algorithm.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Current,

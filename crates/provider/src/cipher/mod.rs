@@ -110,7 +110,8 @@ impl CipherInfo {
     }
 }
 
-/// What a new context is made for: a cipher of a provider, with its keys in the service or in this process.
+/// The data from which OpenSSL's new contexts are made: a cipher of a provider, with its keys in the service or in this
+/// process.
 #[derive(Clone, Copy)]
 pub struct Registration {
     pub provider: Provider,

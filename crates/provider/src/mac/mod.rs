@@ -140,7 +140,7 @@ enum State<K: Kind> {
     Foreign(libcrypto::Mac),
 }
 
-/// How far a message is.
+/// The progress of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// No data came yet.

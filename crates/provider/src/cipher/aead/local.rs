@@ -37,7 +37,7 @@ pub struct Local<A: Algorithm> {
     kept: Zeroizing<Vec<u8>>,
 }
 
-/// How far the message is.
+/// The progress of the message.
 #[derive(Clone)]
 enum Stage<S> {
     /// There is no message.

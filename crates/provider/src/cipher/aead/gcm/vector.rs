@@ -12,10 +12,10 @@ pub const USUAL_IV: usize = 12;
 /// The bytes of a TLS 1.2 record's vector that come from the key block (RFC 5288 §3).
 const FIXED_IV: usize = 4;
 
-/// The bytes of its vector that a record carries itself.
+/// The number of bytes of a vector that the record carries itself.
 pub const EXPLICIT_IV: usize = 8;
 
-/// How far a vector is used.
+/// The progress of a vector from the caller to the messages that use it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// No vector was given.
@@ -28,7 +28,7 @@ pub enum Stage {
     Used,
 }
 
-/// A vector.
+/// An initialisation vector.
 #[derive(Clone)]
 pub struct Vector {
     pub stage: Stage,
