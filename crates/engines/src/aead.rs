@@ -1,4 +1,4 @@
-//! What the AEADs have in common.
+//! The interfaces that all AEADs share.
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ pub trait AeadState: Clone {
     /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
     fn verify(&self, key: &Self::Key, tag: &[u8; TAG]) -> Result<(), Error>;
 
-    /// It in bytes to store, which are as good as the key for this nonce.
+    /// Returns the state in bytes to store. The bytes are as good as the key for this nonce.
     fn export(&self) -> MidState;
 
     /// Takes up an object that was left off under the same key.

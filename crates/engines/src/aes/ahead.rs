@@ -1,8 +1,7 @@
 //! AES-CTR whose keystream is made before the data is there.
 //!
-//! Where a protocol counts its packets and builds each one's first counter block from that number, as
-//! SRTP does, the keystream of the next packets can be made many at a time, in lanes. A packet then
-//! costs one XOR.
+//! A protocol such as SRTP counts its packets and builds each packet's first counter block from that number.
+//! The keystream of its next packets can be made many at a time, in lanes, and a packet then costs one XOR.
 //!
 //! Ref. RFC 3711 §4.1.1; NIST SP 800-38A §6.5.
 
@@ -24,10 +23,10 @@ const AT_ONCE: usize = 16;
 /// The result is always that of [`Ctr::apply`] with the packet's counter block; only the time at which
 /// the rounds are done differs. Keystream is used once and overwritten as it is used.
 ///
-/// A packet that follows within the buffer is XORed. The first packet past it has the buffer made
-/// anew, from that packet on. What comes late, twice, or from far ahead, and the end of what is longer
-/// than usual, goes through the cipher directly, so that a packet with a wild number costs no more than its own
-/// keystream.
+/// A packet that follows within the buffer is XORed. The first packet past the buffer causes a new buffer to be
+/// made, from that packet on. A packet that comes late, twice, or from far ahead goes through the cipher
+/// directly, and so does the end of a packet that is longer than usual. A packet with a wild number therefore
+/// costs no more than its own keystream.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -52,21 +51,22 @@ pub struct KeystreamAhead<F> {
     counter: F,
     /// A slot for each packet; all zeros where it is used up.
     keystream: Box<[u8]>,
-    /// Which slots hold keystream.
+    /// True for each slot that holds keystream.
     ready: Box<[bool]>,
-    /// Bytes of a slot.
+    /// The length of a slot, in bytes.
     slot: usize,
     /// The index of the first slot's packet.
     first: u64,
-    /// Packets that the buffer was made for: none at first, then one a slot.
+    /// The number of packets that the buffer was made for: none at first, then one a slot.
     held: u64,
-    /// The index after that of the last packet that was out of the buffer's reach.
+    /// The index that follows the last packet that was out of the buffer's reach.
     expected: u64,
 }
 
 impl<F: Fn(u64) -> Block> KeystreamAhead<F> {
-    /// For packets of usually at most `packet_bytes`, of which packet `i` begins with the counter block
-    /// `counter(i)`; 8 KB of keystream, or one packet's where that is more.
+    /// Expands the key for packets of usually at most `packet_bytes`, of which packet `i` begins with the
+    /// counter block `counter(i)`. The buffer holds 8 KB of keystream, or that of one packet if a packet is
+    /// longer.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -74,7 +74,7 @@ impl<F: Fn(u64) -> Block> KeystreamAhead<F> {
         KeystreamAhead::with_buffer(features, key, packet_bytes, BUFFER, counter)
     }
 
-    /// As [`KeystreamAhead::new`], with another amount of keystream, in bytes.
+    /// Does the same as [`KeystreamAhead::new`], with another amount of keystream, in bytes.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -105,7 +105,8 @@ impl<F: Fn(u64) -> Block> KeystreamAhead<F> {
     pub fn apply(&mut self, index: u64, mut data: InOut<'_>) {
         let slots = self.ready.len() as u64;
         let mut ahead = index.wrapping_sub(self.first);
-        // The buffer's own successors, or packets one after another somewhere else.
+        // The packet comes less than a buffer's length after the buffer, or follows the last packet that was
+        // out of reach.
         if ahead.wrapping_sub(self.held) < slots || (ahead >= self.held && index == self.expected) {
             self.refill(index);
             ahead = 0;
@@ -123,7 +124,7 @@ impl<F: Fn(u64) -> Block> KeystreamAhead<F> {
         }
     }
 
-    /// How many packets' keystream is made at a time.
+    /// Returns the number of packets whose keystream is made at a time.
     pub fn packets(&self) -> usize {
         self.ready.len()
     }
@@ -144,7 +145,7 @@ impl<F: Fn(u64) -> Block> KeystreamAhead<F> {
             let mut jobs: [_; AT_ONCE] = std::array::from_fn(|_| {
                 let slot = slots.next().map_or(Default::default(), |(slot, ready)| {
                     if std::mem::replace(ready, true) {
-                        // Of a packet that did not come.
+                        // The slot still holds the keystream of a packet that did not come.
                         slot.fill(0);
                     }
                     slot
@@ -168,7 +169,8 @@ impl<F> Drop for KeystreamAhead<F> {
     }
 }
 
-/// Data XOR the keystream, which is at least as much and whole blocks, and is overwritten.
+/// XORs the keystream onto the data and overwrites it. The keystream is whole blocks and at least as long as
+/// the data.
 #[inline]
 fn xor(mut data: InOut<'_>, keystream: &mut [u8]) {
     let wide = data.len() - data.len() % 64;

@@ -27,8 +27,8 @@ pub static CBC: Table<CbcOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-CBC offers. The data is whole blocks; the block holds the initialisation
-/// vector before and the last ciphertext block after.
+/// The functions of a kernel of AES-CBC. The data is whole blocks; the block holds the
+/// initialisation vector before and the last ciphertext block after.
 pub struct CbcOps {
     pub(crate) expand: Expand,
     pub(crate) invert: Invert,
@@ -76,7 +76,7 @@ impl Cbc {
     /// [`Error::KeyLength`].
     #[inline]
     pub fn with_kernel(kernel: Bound<CbcOps>, key: &[u8]) -> Result<Self, Error> {
-        // Expanded where they will stay: moving a schedule costs as much as making one.
+        // The key is expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(Cbc::NAME, key).map(|blank| Cbc {
             inverse: blank.clone(),
             forward: blank,
@@ -121,7 +121,7 @@ impl BlockMode for Cbc {
     }
 }
 
-/// Encrypts whole blocks. From one block to the next there is nothing but the rounds: the XOR with
+/// Encrypts whole blocks. Only the rounds lie between one block and the next, because the XOR with
 /// the following plaintext goes in with the last round key.
 #[inline(always)]
 pub(crate) fn encrypt<L: Chain>(keys: Keys<'_, L>, chain: &mut Block, mut data: InOut<'_>) {
@@ -154,7 +154,7 @@ pub(crate) fn decrypt<L: Vector>(keys: Keys<'_, L>, chain: &mut Block, data: InO
 
 struct Decrypt<'k, L> {
     keys: Keys<'k, L>,
-    /// The ciphertext before this; its last block counts.
+    /// The previous ciphertext, of which only the last block counts.
     previous: L,
 }
 
@@ -167,7 +167,7 @@ impl<L: Vector> Pass<L> for Decrypt<'_, L> {
         }
         let vectors = L::decrypt(&self.keys, vectors, &mut Alone);
         for i in 0..N {
-            // Loading it again costs less than keeping it over the rounds.
+            // Loading the ciphertext again costs less than keeping it over the rounds.
             let cipher = L::load(&self.keys, &data, i * L::BYTES);
             vectors[i].xor(cipher.after(self.previous)).store(&mut data, i * L::BYTES);
             self.previous = cipher;

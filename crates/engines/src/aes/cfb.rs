@@ -27,8 +27,9 @@ pub static CFB: Table<CfbOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-CFB128 offers: data of any length. The block holds the initialisation
-/// vector before and, where the data was whole blocks, the last ciphertext block after.
+/// The functions of a kernel of AES-CFB128, for data of any length. The block holds the
+/// initialisation vector before. If the data was whole blocks, it holds the last ciphertext block
+/// after.
 pub struct CfbOps {
     pub(crate) expand: Expand,
     pub(crate) encrypt: unsafe fn(&Schedule, &mut Block, InOut<'_>),
@@ -73,7 +74,7 @@ impl Cfb {
     /// [`Error::KeyLength`].
     #[inline]
     pub fn with_kernel(kernel: Bound<CfbOps>, key: &[u8]) -> Result<Self, Error> {
-        // Expanded where it will stay: moving a schedule costs as much as making one.
+        // The key is expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(Cfb::NAME, key).map(|schedule| Cfb {
             schedule,
             kernel,
@@ -163,7 +164,7 @@ pub(crate) fn decrypt<L: Vector>(keys: Keys<'_, L>, chain: &mut Block, data: InO
 
 struct Decrypt<'k, L> {
     keys: Keys<'k, L>,
-    /// The ciphertext before this; its last block counts.
+    /// The previous ciphertext, of which only the last block counts.
     previous: L,
 }
 
@@ -176,7 +177,7 @@ impl<L: Vector> Pass<L> for Decrypt<'_, L> {
             vectors[i] = cipher.after(self.previous);
             self.previous = cipher;
         }
-        // Loading it again costs less than keeping it over the rounds.
+        // Loading the data again costs less than keeping it over the rounds.
         let vectors = L::encrypt(&self.keys, vectors, &mut Onto { keys: self.keys, data: &data });
         for i in 0..N {
             vectors[i].store(&mut data, i * L::BYTES);

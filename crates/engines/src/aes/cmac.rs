@@ -30,8 +30,8 @@ pub static CMAC: Table<CmacOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-CMAC offers: absorbing whole blocks, then one more (a little-endian number, so
-/// that it comes in registers), into a chaining value.
+/// The functions of a kernel of AES-CMAC. `absorb` takes whole blocks, then one more, into a chaining
+/// value. The last block is a little-endian number so that the caller can pass it in registers.
 pub struct CmacOps {
     pub(crate) expand: Expand,
     pub(crate) absorb: unsafe fn(&Schedule, &mut Block, &[u8], u128),
@@ -53,9 +53,9 @@ pub struct CmacOps {
 /// ```
 pub struct Cmac {
     pub(super) schedule: Schedule,
-    /// For a last block that is whole.
+    /// The subkey for a whole last block.
     k1: Block,
-    /// For one that is padded.
+    /// The subkey for a padded last block.
     k2: Block,
     kernel: Bound<CmacOps>,
     _unused: BesideKernel,
@@ -78,7 +78,7 @@ impl Cmac {
     /// [`Error::KeyLength`].
     #[inline]
     pub fn with_kernel(kernel: Bound<CmacOps>, key: &[u8]) -> Result<Self, Error> {
-        // Expanded where it will stay: moving a schedule costs as much as making one.
+        // The key is expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(NAME, key).map(|schedule| Cmac {
             schedule,
             k1: [0; 16],
@@ -104,7 +104,7 @@ impl Cmac {
         self.kernel.kernel()
     }
 
-    /// The tag of `message`. A shorter one is the first bytes of it.
+    /// Returns the tag of `message`. A shorter tag is the first bytes of it.
     #[inline]
     pub fn mac(&self, message: &[u8]) -> Block {
         let mut tag = [0; 16];
@@ -139,7 +139,7 @@ impl Cmac {
         unsafe { (self.kernel.ops().absorb)(&self.schedule, chain, blocks, last) }
     }
 
-    /// At most 16 bytes, padded where they are fewer, with the subkey: SP 800-38B §6.2 step 4.
+    /// Returns at most 16 bytes, padded if they are fewer, XOR the subkey: SP 800-38B §6.2 step 4.
     #[inline(always)]
     pub(super) fn last_number(&self, bytes: &[u8]) -> u128 {
         let (block, subkey) = match <Block>::try_from(bytes) {
@@ -177,7 +177,7 @@ impl cmac::Key<16> for Cmac {
     }
 }
 
-/// CBC over whole blocks and one more, of which only the chaining value is kept.
+/// Runs CBC over whole blocks and one more, and keeps only the chaining value.
 #[inline(always)]
 pub(crate) fn absorb<L: Chain>(keys: Keys<'_, L>, chain: &mut Block, blocks: &[u8], last: u128) {
     let whitening = L::whitening(&keys);

@@ -29,8 +29,9 @@ pub static CTR: Table<CtrOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-CTR offers: data of any length, to be called until it has taken all of it;
-/// the block holds the counter before, and after it that of the next whole block.
+/// The functions of a kernel of AES-CTR, for data of any length. The caller repeats `crypt` until it
+/// has taken all of the data. The block holds the counter before, and after it the counter of the
+/// next whole block.
 pub struct CtrOps {
     pub(crate) expand: Expand,
     pub(crate) crypt: unsafe fn(&Schedule, &mut Block, &mut InOut<'_>),
@@ -75,7 +76,7 @@ impl Ctr {
     /// [`Error::KeyLength`].
     #[inline]
     pub fn with_kernel(kernel: Bound<CtrOps>, key: &[u8]) -> Result<Self, Error> {
-        // Expanded where it will stay: moving a schedule costs as much as making one.
+        // The key is expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(Ctr::NAME, key).map(|schedule| Ctr {
             schedule,
             kernel,
@@ -130,14 +131,14 @@ impl StreamMode for Ctr {
 
 /// Encrypts or decrypts the data, takes it off `data`, and moves the counter on.
 ///
-/// Vectors count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, this stops
-/// and wants another call. A loop here would have the compiler load all round keys ahead of it,
-/// which an object of one block would pay for.
+/// Vectors count in the low 64 bits only. This function stops where those bits wrap, which happens
+/// once in 2^64 blocks, and the caller calls it again. A loop here would make the compiler load all
+/// round keys ahead of it, and an object of one block would pay for that.
 #[inline(always)]
 pub(crate) fn crypt<L: Vector>(keys: Keys<'_, L>, counter: &mut Block, data: &mut InOut<'_>) {
     let number = u128::from_be_bytes(*counter);
     let blocks = data.len().div_ceil(16) as u64;
-    // As many blocks as there are before the wrap, which are 2^64 when this is 0.
+    // The number of blocks before the wrap; 0 stands for 2^64 of them.
     let room = (number as u64).wrapping_neg();
     let run = if room.wrapping_sub(1) < blocks { room } else { blocks };
     let bytes = data.len().min(run as usize * 16);
@@ -145,8 +146,8 @@ pub(crate) fn crypt<L: Vector>(keys: Keys<'_, L>, counter: &mut Block, data: &mu
     *counter = number.wrapping_add(run.into()).to_be_bytes();
 }
 
-/// Encrypts or decrypts one of many objects. What is less than eight vectors goes through the rounds
-/// all at once, so that the processor has several objects under way.
+/// Encrypts or decrypts one of many objects. An object shorter than eight vectors goes through the
+/// rounds in one step, so that the processor has several objects under way.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn crypt_one<L: Vector>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, mut data: InOut<'_>) {
@@ -171,7 +172,8 @@ pub(crate) fn crypt_one<L: Vector>(keys: Keys<'_, L>, key: &Ctr, counter: &Block
 
 #[cfg(target_arch = "x86_64")]
 impl<L: Vector> Counter<'_, L> {
-    /// At most `N` vectors, of which the last need not be whole; they end the object.
+    /// Encrypts or decrypts the end of an object: at most `N` vectors, of which the last need not be
+    /// whole.
     #[inline(always)]
     fn short<const N: usize>(&self, data: InOut<'_>) {
         let mut vectors = [self.number.reverse(); N];
@@ -195,7 +197,7 @@ impl<L: Vector> Counter<'_, L> {
     }
 }
 
-/// As [`Onto`], where the data ends in any vector.
+/// The same as [`Onto`], for data that ends in any vector.
 #[cfg(target_arch = "x86_64")]
 struct OntoShort<'a, 'k, L> {
     keys: Keys<'k, L>,

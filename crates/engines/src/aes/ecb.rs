@@ -1,4 +1,5 @@
-//! AES-ECB: each block for itself. It hides no pattern in the data; it is here to build on.
+//! AES-ECB: every block is encrypted for itself. ECB hides no pattern in the data; other modes
+//! are built on it.
 //!
 //! Ref. NIST SP 800-38A §6.1.
 //!
@@ -27,7 +28,7 @@ pub static ECB: Table<EcbOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-ECB offers. The data is whole blocks.
+/// The functions of a kernel of AES-ECB. The data is whole blocks.
 pub struct EcbOps {
     pub(crate) expand: Expand,
     pub(crate) invert: Invert,
@@ -72,7 +73,7 @@ impl Ecb {
     /// [`Error::KeyLength`].
     #[inline]
     pub fn with_kernel(kernel: Bound<EcbOps>, key: &[u8]) -> Result<Self, Error> {
-        // Expanded where they will stay: moving a schedule costs as much as making one.
+        // The key is expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(Ecb::NAME, key).map(|blank| Ecb {
             inverse: blank.clone(),
             forward: blank,

@@ -19,16 +19,16 @@ pub(crate) trait Job<'k> {
 
 /// One object of a chaining mode.
 pub(crate) trait Chained<'k>: Job<'k> {
-    /// Whether the data goes in with the first round key (CBC) or with the last (CFB).
+    /// True if the data goes in with the first round key (CBC), false if it goes in with the last (CFB).
     const BEFORE: bool;
-    /// Whether there is output, or the last chaining value is all (CMAC).
+    /// True if there is output; false if only the last chaining value counts (CMAC).
     const WRITES: bool;
 
-    /// The chaining value to begin with and the whole blocks, of which there may be none.
+    /// Returns the first chaining value and the whole blocks, of which there may be none.
     fn begin(&mut self) -> Part;
-    /// After the whole blocks: whether there is one more block, which is then in `tail`.
+    /// Called after the whole blocks. Returns true if there is one more block, which is then in `tail`.
     fn tail(&mut self, chain: &mut Block, tail: &mut Block) -> bool;
-    /// The end: the last chaining value, and what became of the tail if there was one.
+    /// Ends the object with the last chaining value and the tail's result, if there was a tail.
     fn finish(&mut self, chain: &Block, tail: Option<&Block>);
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Part {
     pub(crate) blocks: usize,
 }
 
-/// What a kernel of AES-CBC in lanes offers.
+/// The functions of a kernel of AES-CBC in lanes.
 pub struct CbcLanesOps {
     pub(crate) crossover: Crossover,
     pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>], bool),
@@ -93,7 +93,7 @@ impl<'a> Chained<'a> for CbcJob<'a> {
     }
 }
 
-/// What a kernel of AES-CFB128 in lanes offers.
+/// The functions of a kernel of AES-CFB128 in lanes.
 pub struct CfbLanesOps {
     pub(crate) crossover: Crossover,
     pub(crate) encrypt: unsafe fn(&mut [&mut CfbJob<'_>], bool),
@@ -152,7 +152,7 @@ impl<'a> Chained<'a> for CfbJob<'a> {
     }
 }
 
-/// What a kernel of AES-CMAC in lanes offers.
+/// The functions of a kernel of AES-CMAC in lanes.
 pub struct CmacLanesOps {
     pub(crate) crossover: Crossover,
     pub(crate) sign: unsafe fn(&mut [&mut CmacJob<'_>], bool),
@@ -207,7 +207,7 @@ impl<'a> Chained<'a> for CmacJob<'a> {
     }
 }
 
-/// What a kernel of AES-CTR in lanes offers.
+/// The functions of a kernel of AES-CTR in lanes.
 pub struct CtrLanesOps {
     pub(crate) crossover: Crossover,
     pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_>], bool),

@@ -1,8 +1,8 @@
 //! AES-128, AES-192 and AES-256 and their modes.
 //!
-//! Each mode's text is written once, in its own file, over the vectors of `vector.rs`; a processor
-//! tier in `arch/` says what a vector is and compiles all modes for itself. `lanes/` takes many objects
-//! at once, each a job of `job.rs`; what all lane kernels do is in `side_by_side.rs`.
+//! Each mode is written once, in its own file, over the vectors of `vector.rs`. A processor tier in
+//! `arch/` defines a vector and compiles all modes for itself. `lanes/` takes many objects at once,
+//! each a job of `job.rs`; `side_by_side.rs` has the code that all lane kernels share.
 //!
 //! Ref. FIPS 197.
 

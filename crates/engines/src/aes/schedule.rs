@@ -28,28 +28,29 @@ pub(crate) const KEY_BITS: &[usize] = &[128, 192, 256];
 /// One block, or one round key.
 pub type Block = [u8; 16];
 
-/// The round keys of one key for one direction, in the form of the kernels that expanded it:
-/// as they are in FIPS 197 for hardware, bitsliced for the portable kernel.
+/// The round keys of one key for one direction, in the form of the kernels that expanded it: as FIPS
+/// 197 writes them for hardware, bitsliced for the portable kernel.
 #[derive(Clone)]
 #[repr(C, align(16))]
 pub struct Schedule {
     pub(crate) encrypt: [Block; 15],
     /// 10, 12 or 14.
     pub(crate) rounds: usize,
-    /// Whether the round keys are bitsliced.
+    /// True if the round keys are bitsliced.
     pub(crate) sliced: bool,
-    /// What would be padding otherwise, and bring along whatever lay on the stack where a key is made.
+    /// Zeros in place of padding. Padding would carry along whatever lay on the stack where a key is
+    /// made.
     pub(crate) unused: [u8; 7],
 }
 
 /// Expands a key of 16, 24 or 32 bytes into a blank schedule.
 pub(crate) type Expand = unsafe fn(&mut Schedule, &[u8]);
 
-/// Makes a blank schedule the one for decryption that belongs to one for encryption.
+/// Turns a blank schedule into the decryption schedule that belongs to an encryption schedule.
 pub(crate) type Invert = unsafe fn(&Schedule, &mut Schedule);
 
 impl Schedule {
-    /// A schedule of the right number of rounds with no round keys yet.
+    /// Returns a schedule of the right number of rounds, with no round keys yet.
     ///
     /// # Errors
     /// [`Error::KeyLength`] unless the key has 16, 24 or 32 bytes.

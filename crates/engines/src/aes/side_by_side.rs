@@ -1,13 +1,12 @@
-//! Chains of blocks side by side: what CBC, CFB and CMAC have in common when many objects are there.
+//! Chains of blocks side by side: the part that CBC, CFB and CMAC of many objects share.
 //!
 //! In a chain each block waits for the one before, so one object keeps the processor's AES units
 //! busy for an eighth of the time or less. Here every lane of some registers holds the chaining value
 //! of another object. A step takes a block of each, encrypts, and puts a block of each back.
 //!
-//! Lanes in use are always the first ones: where an object ends and none follows, the last lane
-//! moves into its place. The lanes that remain in the last register do once more what the first lane
-//! does, and so need no memory of their own. (The crate `kernel`'s scheduler leaves lanes where they are;
-//! here the last few objects run on fewer registers.)
+//! The lanes in use are always the first ones: when an object ends and none follows, the last lane moves into its
+//! place. The remaining lanes of the last register repeat the first lane, and so need no memory of their own. (The
+//! crate `kernel`'s scheduler leaves lanes where they are; here the last few objects run on fewer registers.)
 //!
 //! # Safety
 //! The pointers of a lane come from the [`InOut`](crate::InOut) or the slice of its job, or point to
@@ -23,13 +22,13 @@ use super::job::Chained;
 use super::vector::{Keys, Rounds};
 use super::{Block, Schedule};
 
-/// Rounds whose keys are held in registers, if any are: as many as four registers' lanes leave room for.
+/// The number of rounds whose keys are held in registers, if any are: four registers of lanes leave room for so many.
 const HELD: usize = 6;
 
 /// The most lanes that any tier has.
 const MOST: usize = 16;
 
-/// Up to so many bytes, objects of different keys are best off with a register each.
+/// The length in bytes up to which objects of different keys are fastest with a register each.
 const SHORT: usize = 80;
 
 /// A register whose blocks belong to different objects.
@@ -46,30 +45,30 @@ pub(crate) trait Group: Rounds {
     /// There are `BLOCKS` pointers, valid for writing there.
     unsafe fn scatter(self, to: &[*mut u8], at: usize);
 
-    /// `BLOCKS` blocks one after another, as they were written singly a moment ago: loaded likewise, so
-    /// that the loads need not wait until the stores have reached the cache.
+    /// Loads `BLOCKS` consecutive blocks that were written singly a moment ago. They are loaded singly too, so that the
+    /// loads need not wait until the stores have reached the cache.
     fn just_written(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self;
 
-    /// `BLOCKS` blocks one after another.
+    /// Loads `BLOCKS` consecutive blocks.
     fn column(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self;
 
-    /// Writes them one after another.
+    /// Writes the blocks one after another.
     fn put(self, blocks: &mut [Block]);
 }
 
-/// Where the lanes' round keys come from.
+/// The source of the lanes' round keys.
 pub(crate) trait RoundKeys<'k, G: Group> {
-    /// Whether the first rounds' keys are to be held in registers: where each register has its own, loading
-    /// them all takes longer than the rounds.
+    /// True if the first rounds' keys stay in registers. When each register has keys of its own, loading them for every
+    /// block takes longer than the rounds.
     const HOLD: bool = false;
 
-    /// Proof of the features, and the number of rounds, which is the same for all.
+    /// Returns the proof of the features, and the number of rounds, which is the same for all lanes.
     fn keys(&self) -> &Keys<'k, G>;
-    /// The keys of round `i` for one register.
+    /// Returns the keys of round `i` for one register.
     fn round(&self, i: usize, register: usize) -> G;
     /// Gives a lane its round keys.
     fn fill(&mut self, lane: usize, schedule: &'k Schedule);
-    /// Gives a lane those of another.
+    /// Gives a lane the round keys of another lane.
     fn copy(&mut self, lane: usize, from: usize);
     /// Called before `R` registers are run.
     #[inline(always)]
@@ -102,7 +101,7 @@ impl<'k, G: Group> RoundKeys<'k, G> for Shared<'k, G> {
 pub(crate) struct Own<'k, G> {
     rounds: [[Block; MOST]; 15],
     schedules: [&'k Schedule; MOST],
-    /// A bit for each register whose lanes have other keys than `rounds` has.
+    /// A bit for each register whose lanes' keys differ from those in `rounds`.
     stale: u32,
     keys: Keys<'k, G>,
 }
@@ -138,7 +137,7 @@ impl<'k, G: Group> RoundKeys<'k, G> for Own<'k, G> {
         self.fill(lane, self.schedules[from]);
     }
 
-    /// Whole registers at a time, so that they can be loaded as such at once.
+    /// Copies whole registers at a time, so that each can be loaded in one piece right after.
     #[inline(always)]
     fn prepare<const R: usize>(&mut self) {
         if self.stale == 0 {
@@ -171,8 +170,7 @@ impl<G> Drop for Own<'_, G> {
     }
 }
 
-/// A key for each lane, where a register is one lane: nothing to lay out, so what is best for short
-/// objects.
+/// A key for each lane, for registers of one lane. There is nothing to lay out, so this is best for short objects.
 pub(crate) struct Each<'k, G> {
     schedules: [&'k Schedule; 8],
     keys: Keys<'k, G>,
@@ -212,21 +210,21 @@ impl<'k, G: Group> RoundKeys<'k, G> for Each<'k, G> {
 #[repr(C, align(64))]
 struct Chains<const N: usize> {
     chain: [Block; N],
-    /// What is left of an object after its whole blocks. Not part of this, because `input` and
+    /// The rest of each object after its whole blocks. The array is not part of this struct, because `input` and
     /// `output` may point there.
     tails: *mut [Block; N],
     input: [*const u8; N],
     output: [*mut u8; N],
-    /// Blocks still to be done of the part that a lane is at.
+    /// The blocks still to be done of each lane's current part.
     left: [usize; N],
-    /// Which job it is of, and whether its part is the tail.
+    /// The job of each lane, and true if its current part is the tail.
     owner: [(usize, bool); N],
     live: usize,
 }
 
-/// Encrypts all objects, whose schedules are of one length and in the form of the tier, with the key of
-/// the first if they have only one: on `N` lanes in registers `G`, or in registers `One` where keys
-/// differ and objects are so short that laying keys side by side does not pay.
+/// Encrypts all objects, whose schedules are of one length and in the form of the tier. If the objects have one key,
+/// all use the schedule of the first. `N` lanes run in registers `G`, or in registers `One` if keys differ and the
+/// objects are so short that laying keys side by side does not pay.
 ///
 /// # Safety
 /// The processor has the features of `G` and `One`.
@@ -250,7 +248,8 @@ where
     }
 }
 
-/// Works off all jobs, which come the longest first, on `N` lanes; on fewer registers when few are left.
+/// Works off all jobs, which come sorted with the longest first, on `N` lanes. The last few jobs run on fewer
+/// registers.
 #[inline(always)]
 fn work_off<'k, J: Chained<'k>, G: Group, const N: usize>(
     mut keys: impl RoundKeys<'k, G>,
@@ -324,7 +323,7 @@ impl<const N: usize> Chains<N> {
         false
     }
 
-    /// A part is done: goes on to the tail, or ends the job.
+    /// Ends a lane's part: goes on to the tail, or ends the job.
     #[inline(always)]
     fn next<'k, J: Chained<'k>>(&mut self, lane: usize, jobs: &mut [&mut J]) -> bool {
         let (owner, in_tail) = self.owner[lane];
@@ -364,7 +363,7 @@ impl<const N: usize> Chains<N> {
         self.input[lane] = self.output[lane];
     }
 
-    /// The fewest blocks that a lane has to go.
+    /// Returns the fewest blocks that a lane still has to do.
     #[inline(always)]
     fn shortest(&self) -> usize {
         let mut steps = self.left[0];
@@ -418,7 +417,7 @@ impl<const N: usize> Chains<N> {
         }
     }
 
-    /// One block of each lane, `at` bytes on.
+    /// Encrypts one block of each lane, `at` bytes on.
     ///
     /// # Safety
     /// Each lane has a block there.

@@ -1,4 +1,4 @@
-//! What the modes ask of a processor tier: registers of whole blocks, and proof that their
+//! The interface between the modes and a processor tier: registers of whole blocks, and proof that their
 //! instructions exist.
 //!
 //! A mode is written once, over [`Vector`], and is safe code. A value of a vector type can only be
@@ -59,7 +59,7 @@ impl<'k, L: Vector> Keys<'k, L> {
     }
 }
 
-/// One register of whole blocks, or what stands for one.
+/// One register of whole blocks, or a value that stands for one.
 pub(crate) trait Vector: Copy {
     /// Blocks in a vector.
     const BLOCKS: usize;
@@ -72,7 +72,7 @@ pub(crate) trait Vector: Copy {
     fn load(keys: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self;
     /// A whole vector of output, `at` bytes in.
     fn store(self, data: &mut InOut<'_>, at: usize);
-    /// All of the input, which is shorter than a vector; zeros follow.
+    /// Loads all of the input, which is shorter than a vector, and fills the vector up with zeros.
     fn load_part(keys: &Keys<'_, Self>, data: &InOut<'_>) -> Self;
     /// All of the output, which is shorter than a vector.
     fn store_part(self, data: &mut InOut<'_>);
@@ -80,13 +80,13 @@ pub(crate) trait Vector: Copy {
     fn first(self) -> Block;
 
     fn xor(self, other: Self) -> Self;
-    /// The cipher, on `N` vectors side by side and with what goes on beside them.
+    /// Encrypts `N` vectors side by side, together with the mode's work beside them.
     fn encrypt<const N: usize>(
         keys: &Keys<'_, Self>,
         vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N];
-    /// The inverse cipher, on `N` vectors side by side and with what goes on beside them.
+    /// Decrypts `N` vectors side by side, together with the mode's work beside them.
     fn decrypt<const N: usize>(
         keys: &Keys<'_, Self>,
         vectors: [Self; N],
@@ -100,8 +100,8 @@ pub(crate) trait Vector: Copy {
     /// Reverses the bytes of each block.
     fn reverse(self) -> Self;
 
-    /// The same, made at this place in the code: a compiler that sees no use for it yet would put
-    /// it off until after the rounds, where it costs time.
+    /// Returns the same vector, computed at this place in the code. Without this, the compiler would put
+    /// the computation off until after the rounds, where it costs time.
     #[inline(always)]
     fn now(self) -> Self {
         self
@@ -112,19 +112,19 @@ pub(crate) trait Vector: Copy {
 
     /// Each block times x^`k` in the field of XTS, for `k` up to 32.
     fn times_x(self, k: u32) -> Self;
-    /// `tweak`, then it times x, x^2 and so on.
+    /// Returns `tweak`, then `tweak` times x, times x^2 and so on.
     fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self;
 }
 
-/// What a mode does beside the cipher. The rounds leave half of the processor's vector units idle,
-/// so what is done between them costs little.
+/// The work of a mode beside the cipher. The rounds leave half of the processor's vector units idle, so
+/// work that is done between them costs little.
 pub(crate) trait Beside<L: Vector> {
-    /// Once for each vector `i`, between the rounds: work for the vectors to come.
+    /// Called once for each vector `i`, between the rounds, to work for later vectors.
     #[inline(always)]
     fn prepare(&mut self, _i: usize) {}
 
-    /// `vector` XOR what has to be in the output of vector `i`. It is asked for with the last round key,
-    /// which is XORed anyway, so that it is not on the path from input to output.
+    /// Returns `vector` XOR the mode's part of output vector `i`. The rounds call this with the last
+    /// round key, which is XORed anyway, so that the mode's XOR is not on the path from input to output.
     #[inline(always)]
     fn fold(&self, _i: usize, vector: L) -> L {
         vector
@@ -151,10 +151,10 @@ impl<L: Vector> Beside<L> for Onto<'_, '_, L> {
 
 /// A vector of one block, for the modes where each block waits for the one before.
 pub(crate) trait Chain: Vector {
-    /// What the caller has to XOR into a block before [`Chain::encrypt_whitened`].
+    /// Returns the value that the caller has to XOR into a block before [`Chain::encrypt_whitened`].
     fn whitening(keys: &Keys<'_, Self>) -> Self;
-    /// For `self = x ^ whitening`, the cipher's output for `x`, XORed with `fold`. The XOR is not
-    /// on the path from one block to the next.
+    /// Returns the cipher's output for `x`, XORed with `fold`, where `self = x ^ whitening`. The XOR is
+    /// not on the path from one block to the next.
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self;
 }
 
@@ -309,7 +309,7 @@ pub(crate) fn store_short(bytes: &mut [u8], number: u128) {
     }
 }
 
-/// What a parallel mode does with vectors side by side.
+/// The work of a parallel mode on vectors side by side.
 pub(crate) trait Pass<L: Vector> {
     /// `N` whole vectors.
     fn vectors<const N: usize>(&mut self, data: InOut<'_>);
@@ -325,8 +325,8 @@ pub(crate) trait Pass<L: Vector> {
     }
 }
 
-/// Takes a pass over all of `data`: eight vectors at a time, then what is left. The smaller groups
-/// don't wait for each other, so the processor overlaps them.
+/// Takes a pass over all of `data`: eight vectors at a time, then the rest in smaller groups. The
+/// smaller groups don't wait for each other, so the processor overlaps them.
 #[inline(always)]
 pub(crate) fn walk<L: Vector>(pass: &mut impl Pass<L>, mut data: InOut<'_>) {
     if data.len() >= 8 * L::BYTES {

@@ -32,15 +32,16 @@ pub static XTS: Table<XtsOps> = Table::new(
     known_answer,
 );
 
-/// Where in a data unit a pass begins: the unit's tweak before its encryption, and how many blocks lie in front.
+/// The place in a data unit at which a pass begins: the unit's tweak before its encryption, and the number of blocks in
+/// front.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     tweak: &'a Block,
     blocks: u32,
 }
 
-/// What a kernel of AES-XTS offers: a data unit of at least one block, or a part of one, by the data key's and the
-/// tweak key's schedules and where it begins.
+/// The functions of a kernel of AES-XTS. They take the schedules of the data key and the tweak key, the place of the
+/// data in its unit, and the data: a data unit of at least one block, or a part of one.
 pub struct XtsOps {
     pub(crate) expand: Expand,
     pub(crate) invert: Invert,
@@ -73,8 +74,8 @@ pub struct Xts {
 no_padding!(Xts: Schedule, Schedule, Schedule, Bound<XtsOps>, BesideKernel);
 
 impl Xts {
-    /// The data key, then the tweak key: 32 bytes for AES-128, 64 for AES-256; on the best kernel
-    /// that `features` allow.
+    /// Expands the data key, then the tweak key (32 bytes for AES-128, 64 for AES-256), for the best kernel that
+    /// `features` allow.
     ///
     /// # Errors
     /// [`Error::KeyLength`]; [`Error::WeakKey`] when the two are equal.
@@ -98,10 +99,10 @@ impl Xts {
         Xts::expanded(kernel, key)
     }
 
-    /// The keys, whose length was checked, whether or not they are equal.
+    /// Expands the keys, whose length was checked. The keys may be equal.
     fn expanded(kernel: Bound<XtsOps>, key: &[u8]) -> Result<Self, Error> {
         let (data_key, tweak_key) = key.split_at(key.len() / 2);
-        // Expanded where they will stay: moving a schedule costs as much as making one.
+        // The keys are expanded in place, because moving a schedule costs as much as making one.
         let mut this = Schedule::blank(NAME, data_key).map(|blank| Xts {
             inverse: blank.clone(),
             tweak: blank.clone(),
@@ -174,12 +175,13 @@ impl Xts {
     }
 }
 
-/// A pair of keys for AES-XTS that decrypts only, and whose halves may be equal: for data that was encrypted before anybody
-/// refused such keys. (SP 800-38E and IEEE 1619 demand that they differ; nothing new should be written under them.)
+/// A pair of keys for AES-XTS that only decrypts, and whose halves may be equal. It reads data that was encrypted
+/// before programs refused such keys. (SP 800-38E and IEEE 1619 demand that the halves differ; nothing new should be
+/// written under equal ones.)
 pub struct XtsDecryption(Xts);
 
 impl XtsDecryption {
-    /// As [`Xts::new`], but the halves may be equal.
+    /// Does the same as [`Xts::new`], but the halves may be equal.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -195,7 +197,7 @@ impl XtsDecryption {
         self.0.kernel()
     }
 
-    /// As [`Xts::decrypt`].
+    /// Decrypts one data unit, as [`Xts::decrypt`] does.
     ///
     /// # Errors
     /// As [`Xts::decrypt`].
@@ -204,7 +206,7 @@ impl XtsDecryption {
     }
 }
 
-/// Requires a part that lies in a data unit of allowed length.
+/// Requires that a part lies in a data unit of allowed length.
 #[inline(always)]
 fn check_part(blocks: u32, len: usize) -> Result<(), Error> {
     let before = blocks as usize * 16;
@@ -228,7 +230,7 @@ static POWERS: [u128; 21] = {
 const fn product(a: u128, b: u128) -> u128 {
     let (mut sum, mut shifted, mut bit) = (0, a, 0);
     while bit < 128 {
-        // No branch on a bit of the tweak, which is secret.
+        // There is no branch on a bit of the tweak, which is secret.
         sum ^= shifted & 0_u128.wrapping_sub(b >> bit & 1);
         shifted = shifted << 1 ^ 0x87 & 0_u128.wrapping_sub(shifted >> 127);
         bit += 1;
@@ -236,7 +238,7 @@ const fn product(a: u128, b: u128) -> u128 {
     sum
 }
 
-/// The tweak so many blocks further on. Where it is, is no secret.
+/// Returns the tweak `blocks` blocks further on. The number of blocks is no secret.
 #[cold]
 fn advanced(tweak: &Block, blocks: u32) -> Block {
     let mut tweak = u128::from_le_bytes(*tweak);
@@ -275,7 +277,7 @@ pub(crate) fn crypt<L: Vector, One: Chain, const DECRYPT: bool>(
     if rest == 0 {
         return walk(&mut pass, data);
     }
-    // All whole blocks but the last, which shares its ciphertext with the part after it.
+    // The last whole block is left out: it shares its ciphertext with the partial block after it.
     let whole = data.len() - rest - 16;
     walk(&mut pass, data.take(whole));
     let first = One::splat(&keys.1, &pass.tweaks.first());
@@ -284,14 +286,14 @@ pub(crate) fn crypt<L: Vector, One: Chain, const DECRYPT: bool>(
     steal::<One, DECRYPT>(&keys.1, in_order, data);
 }
 
-/// The last whole block and the part of a block after it, with their tweaks in the order of use:
+/// Encrypts or decrypts the last whole block and the partial block after it, with their tweaks in the order of use:
 /// IEEE 1619 §5.3.2 and §5.4.2.
 #[inline(always)]
 fn steal<One: Chain, const DECRYPT: bool>(keys: &Keys<'_, One>, tweaks: [One; 2], data: InOut<'_>) {
     let (mut whole, mut part) = data.split_at(16);
     let first = One::load(keys, &whole, 0);
     let first = u128::from_le_bytes(tweaked::<_, DECRYPT>(keys, first, tweaks[0]).first());
-    // The part's bytes, then as many of the first result as make a block.
+    // The partial block's bytes are followed by as many bytes of the first result as make a block.
     let kept = u128::MAX << (8 * part.len());
     let padded = load_short(part.input()) | first & kept;
     store_short(part.output(), first);
@@ -348,7 +350,7 @@ impl<L: Vector> Beside<L> for TweakAhead<L> {
 
 struct Tweaked<'k, L, const DECRYPT: bool> {
     keys: Keys<'k, L>,
-    /// Those of the next vector.
+    /// The tweaks of the next vector.
     tweaks: L,
 }
 

@@ -1,7 +1,7 @@
 //! The Armv8 Cryptographic Extension: one block a register, eight registers side by side.
 //!
-//! AESE XORs its key before SubBytes and leaves MixColumns to AESMC, where the modes' text has the
-//! key last. A round is written here as AESE with a zero key, AESMC, XOR; the compiler moves
+//! AESE XORs its key before SubBytes and leaves MixColumns to AESMC, while the modes' code expects
+//! the key last. A round is written here as AESE with a zero key, AESMC, XOR; the compiler moves
 //! each XOR into the next AESE.
 //!
 //! Ref. FIPS 197 §5.2, §5.3.5; Arm ARM, AESE, AESD, AESMC, AESIMC.
@@ -20,7 +20,7 @@ use crate::aes::vector::{self, Beside, Chain, Keys, Rounds, Vector, load_short, 
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
-/// The compiler has no name for it: to it `aes` implies these instructions.
+/// The feature has no name in the compiler, which counts these instructions as part of `aes`.
 const PMULL: FeatureSet = FeatureSet::of(&[Feature::Pmull]);
 
 pub(crate) const KERNEL: Kernel = Kernel {

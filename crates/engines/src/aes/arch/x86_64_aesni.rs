@@ -229,8 +229,9 @@ pub(super) fn put(block: &mut Block, value: __m128i) {
     unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), value) }
 }
 
-/// Word `W` (0 to 3) of `key`, rotated when `ROTATE`, through the S-box, in all four places, XOR `rcon` in
-/// each. AESENCLAST does it: ShiftRows changes nothing where all columns are equal.
+/// Returns word `W` (0 to 3) of `key`, rotated if `ROTATE` and passed through the S-box, in all four
+/// places, XOR `rcon` in each. AESENCLAST computes this because ShiftRows changes nothing when all columns
+/// are equal.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn sub_word<const W: i32, const ROTATE: bool>(key: __m128i, rcon: i32) -> __m128i {
@@ -261,7 +262,7 @@ fn expand128(schedule: &mut Schedule, key: &[u8]) {
     rounds!(1 0x01  2 0x02  3 0x04  4 0x08  5 0x10  6 0x20  7 0x40  8 0x80  9 0x1b  10 0x36);
 }
 
-/// Six words at a time: four in `a`, two in the low half of `b`.
+/// Expands six words at a time: four in `a`, two in the low half of `b`.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn expand192(schedule: &mut Schedule, key: &[u8]) {
@@ -282,7 +283,7 @@ fn expand192(schedule: &mut Schedule, key: &[u8]) {
             put_words!($i);
         )*};
     }
-    // What the last write has beyond the 52 words in use is cleared again.
+    // The last write goes beyond the 52 words in use; the surplus is cleared again.
     rounds!(1 0x01  2 0x02  3 0x04  4 0x08  5 0x10  6 0x20  7 0x40  8 0x80);
     schedule.encrypt[13] = [0; 16];
 }

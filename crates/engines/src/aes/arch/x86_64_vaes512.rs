@@ -62,8 +62,8 @@ impl Zmm {
         }
     }
 
-    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`. Where shifts of bits wait for the unit that AES
-    /// needs, they take longer than this multiplication.
+    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`. Shifts of bits take longer than this
+    /// multiplication while they wait for the unit that AES needs.
     #[inline(always)]
     fn times_x_bytes<const UP: i32, const DOWN: i32>(self) -> Self {
         // SAFETY: as above.
@@ -99,8 +99,8 @@ impl Vector for Zmm {
         data.store(at, bytes);
     }
 
-    /// One or two whole blocks are loaded as such, because a masked load waits for stores still under
-    /// way where a plain one takes their data.
+    /// One or two whole blocks are loaded as such, because a masked load waits for stores that are still under way,
+    /// while a plain load takes their data.
     #[inline(always)]
     fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
         let from = data.input_ptr();
@@ -211,7 +211,8 @@ impl Vector for Zmm {
     }
 }
 
-/// No instruction, which the compiler may not move; Miri knows none.
+/// Emits no instruction. The compiler can't move this place, and so computes the register's value before it. Miri knows
+/// no assembly.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn now(mut register: __m512i) -> __m512i {
@@ -261,8 +262,8 @@ impl Group for Zmm {
         }
     }
 
-    /// The upper blocks go by way of memory: the processor measured has load and store units to spare
-    /// here, but the shuffles that would take them out of the register hold up the rounds.
+    /// The upper blocks pass through memory. The processor that was measured has load and store units to spare here,
+    /// but the shuffles that would take the blocks out of the register hold up the rounds.
     #[inline(always)]
     unsafe fn scatter(self, to: &[*mut u8], at: usize) {
         assert!(to.len() == 4);
@@ -304,8 +305,8 @@ impl Group for Zmm {
 #[repr(C, align(64))]
 struct Blocks([Block; 4]);
 
-/// No instruction, which may change the blocks as far as the compiler knows: so they are loaded where the
-/// code says so. Miri knows none.
+/// Emits no instruction, but as far as the compiler knows it may change the blocks, so they are loaded where the code
+/// says so. Miri knows no assembly.
 #[inline(always)]
 fn by_memory(blocks: &mut Blocks) {
     if !cfg!(miri) {

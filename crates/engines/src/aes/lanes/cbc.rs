@@ -66,12 +66,12 @@ impl CbcLanes {
         self.kernel.kernel()
     }
 
-    /// From how many objects on, by their length, they are encrypted in lanes.
+    /// Returns the least number of objects that are encrypted in lanes, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts every object. The order of `jobs` may be another after.
+    /// Encrypts every object, and may reorder `jobs`.
     ///
     /// # Panics
     /// When an object is not whole blocks; none has been encrypted then.
@@ -83,7 +83,7 @@ impl CbcLanes {
         distribute(jobs, ops.crossover, lanes, direct);
     }
 
-    /// Decrypts every object: one after another, because a block does not wait for the one before.
+    /// Decrypts every object, one after another: in decryption a block does not wait for the one before.
     ///
     /// # Panics
     /// When an object is not whole blocks; none has been decrypted then.

@@ -66,12 +66,12 @@ impl CfbLanes {
         self.kernel.kernel()
     }
 
-    /// From how many objects on, by their length, they are encrypted in lanes.
+    /// Returns the least number of objects that are encrypted in lanes, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts every object. The order of `jobs` may be another after.
+    /// Encrypts every object, and may reorder `jobs`.
     pub fn encrypt(&self, jobs: &mut [&mut CfbJob<'_>]) {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.

@@ -63,12 +63,12 @@ impl CmacLanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages on, by their length, they are authenticated in lanes.
+    /// Returns the least number of messages that are authenticated in lanes, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Computes every tag. The order of `jobs` may be another after.
+    /// Computes every tag, and may reorder `jobs`.
     pub fn sign(&self, jobs: &mut [&mut CmacJob<'_>]) {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.

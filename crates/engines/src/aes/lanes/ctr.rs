@@ -68,12 +68,12 @@ impl CtrLanes {
         self.kernel.kernel()
     }
 
-    /// From how many objects on, by their length, they are worked on in lanes.
+    /// Returns the least number of objects that one call works on side by side, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts or decrypts every object. The order of `jobs` may be another after.
+    /// Encrypts or decrypts every object, and may reorder `jobs`.
     pub fn apply(&self, jobs: &mut [&mut CtrJob<'_>]) {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.

@@ -28,25 +28,25 @@ pub(crate) const DIRECT: Kernel = Kernel {
     note: "one object after another, each on its own key's kernel",
 };
 
-/// Where lanes begin to pay in CBC and CFB, alike on every tier. For short objects the processor
-/// finds by itself that the next call need not wait for the last.
+/// The point from which lanes pay in CBC and CFB, alike on every tier. The direct kernel keeps up for
+/// short objects, because the processor finds by itself that the next call need not wait for the last.
 pub(crate) const CHAINS: Crossover =
     Crossover(&[(16, usize::MAX), (32, 16), (48, 9), (64, 7), (128, 4), (usize::MAX, 2)]);
 
-/// Where they begin to pay in CMAC, whose direct call waits for its tag.
+/// The point from which lanes pay in CMAC, whose direct call waits for its tag.
 pub(crate) const MACS: Crossover = Crossover(&[(32, 8), (64, 7), (128, 4), (usize::MAX, 2)]);
 
-/// Where one call for many objects begins to pay in CTR.
+/// The point from which one call for many objects pays in CTR.
 pub(crate) const INDEPENDENT: Crossover = Crossover(&[(usize::MAX, 2)]);
 
-/// What the lanes of a tier can't mix: the number of rounds, and bitsliced round keys, which they don't
-/// take at all.
+/// Returns the properties in which all lanes of a call must agree: the round keys' form and the number of
+/// rounds. Lanes take no bitsliced round keys at all.
 fn kind(schedule: &Schedule) -> (bool, usize) {
     (schedule.sliced, schedule.rounds)
 }
 
-/// Gives jobs of one kind at a time, the longest first, to `lanes`, with whether all have one key; and to
-/// `direct` those that are too few or not fit for lanes.
+/// Sorts the jobs by kind and length, and gives those of one kind to `lanes`, the longest first, with a
+/// flag that is true if all have one key. Jobs that are too few or not fit for lanes go to `direct`.
 #[inline]
 fn distribute<'k, J: Job<'k>>(
     jobs: &mut [&mut J],
@@ -67,6 +67,7 @@ fn distribute<'k, J: Job<'k>>(
     if !one_kind {
         jobs.sort_unstable_by_key(|job| kind(job.schedule()));
         for jobs in jobs.chunk_by_mut(|a, b| kind(a.schedule()) == kind(b.schedule())) {
+            // Without trait objects, the recursion would be instantiated without end.
             distribute(
                 jobs,
                 crossover,
@@ -86,10 +87,10 @@ fn distribute<'k, J: Job<'k>>(
     }
 }
 
-/// As many objects as fill the lanes of every kernel, and some more.
+/// A number of objects that fills the lanes of every kernel and leaves some over.
 const EVERY_LANE: usize = 33;
 
-/// Just the features that a bound kernel requires: what its known answer may use.
+/// Returns just the features that a bound kernel requires, which are those that its known answer may use.
 fn features_of(kernel: &Kernel) -> Features {
     let all = Features::hardware();
     all.without(all.set().difference(kernel.requires))
