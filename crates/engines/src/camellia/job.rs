@@ -26,7 +26,7 @@ pub struct CbcJob<'a> {
     pub key: &'a Cbc,
     /// The initialisation vector; afterwards the last ciphertext block.
     pub iv: Block,
-    /// What is encrypted, in whole blocks.
+    /// The data to encrypt, in whole blocks.
     pub data: InOut<'a>,
 }
 
@@ -52,14 +52,14 @@ pub struct CtrJob<'a> {
     pub key: &'a Ctr,
     /// The first counter block, which stays as it is.
     pub counter: Block,
-    /// What is encrypted or decrypted, any number of bytes.
+    /// The data to encrypt or decrypt, any number of bytes.
     pub data: InOut<'a>,
 }
 
 /// The functions of one row of [`CBC_LANES`](super::CBC_LANES).
 #[derive(Clone, Copy, Debug)]
 pub struct CbcLanesOps {
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     pub(super) encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
 }
@@ -67,7 +67,7 @@ pub struct CbcLanesOps {
 /// The functions of one row of [`CTR_LANES`](super::CTR_LANES).
 #[derive(Clone, Copy, Debug)]
 pub struct CtrLanesOps {
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     pub(super) apply: unsafe fn(&mut [&mut CtrJob<'_>]),
 }

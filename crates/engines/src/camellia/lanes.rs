@@ -50,7 +50,7 @@ const AARCH64: Kernel = Kernel {
     note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
 };
 
-/// What both tables say of the row that has no lanes.
+/// The row without lanes, which both tables end with.
 const DIRECT: Kernel = Kernel {
     name: "direct-x1",
     requires: FeatureSet::EMPTY,
@@ -58,12 +58,13 @@ const DIRECT: Kernel = Kernel {
     note: "one after another, each on its key's own kernel",
 };
 
-/// With GFNI and with AES instructions, measured on Zen 4 with different keys.
+/// The crossovers of CBC with GFNI and with AES instructions, measured on Zen 4 with different keys.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const CBC_CROSSOVER: [Crossover; 2] =
     [Crossover(&[(16, 6), (usize::MAX, 2)]), Crossover(&[(16, 4), (usize::MAX, 3)])];
 
-/// Likewise. Longer messages fill the direct kernels' registers by themselves.
+/// The crossovers of CTR, measured likewise. Longer messages fill the direct kernels' registers by
+/// themselves.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const CTR_CROSSOVER: [Crossover; 2] = [
     Crossover(&[(16, 4), (64, 7), (256, 24), (usize::MAX, usize::MAX)]),
@@ -156,8 +157,8 @@ fn apply_each(jobs: &mut [&mut CtrJob<'_>]) {
     }
 }
 
-/// The jobs apart by how many groups of rounds their keys have, 3 or 4, each longest first. `what`
-/// tells the groups and the length.
+/// Separates the jobs by the number of groups of rounds that their keys have, 3 or 4, and sorts each
+/// part with the longest first. `what` returns the groups and the length of a job.
 fn arrange<'j, 'm, J>(
     jobs: &'j mut [&'m mut J],
     what: impl Fn(&J) -> (usize, usize),
@@ -173,8 +174,8 @@ fn arrange<'j, 'm, J>(
     jobs.split_at_mut(at).into()
 }
 
-/// CBC encryption of many messages at once. (Decryption has no chain to wait for: the direct kernels
-/// pass many blocks of one message side by side.)
+/// CBC encryption of many messages at once. (In decryption a block does not wait for the one before,
+/// so the direct kernels pass many blocks of one message side by side.)
 #[derive(Clone, Copy, Debug)]
 pub struct CbcLanes {
     kernel: Bound<CbcLanesOps>,
@@ -196,13 +197,13 @@ impl CbcLanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts every message and leaves its last ciphertext block in `iv`. The jobs may be put into
-    /// another order.
+    /// Encrypts every message and leaves its last ciphertext block in `iv`. The call may reorder the
+    /// jobs.
     ///
     /// # Panics
     /// When a message is not whole blocks; nothing is encrypted then.
@@ -245,16 +246,17 @@ impl CtrLanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts or decrypts every message. The jobs may be put into another order.
+    /// Encrypts or decrypts every message, and may reorder the jobs.
     pub fn apply(&self, jobs: &mut [&mut CtrJob<'_>]) {
         let crossover = self.crossover();
         for jobs in arrange(jobs, |job| (job.key.schedule.encrypt.groups, job.data.len())) {
-            // Long messages don't gain from company, and do not keep short ones from it.
+            // Long messages are faster alone. They are taken out, so that the short ones can still
+            // share lanes.
             let short = jobs.partition_point(|job| crossover.objects(job.data.len()) > jobs.len());
             let (long, short) = jobs.split_at_mut(short);
             apply_each(long);

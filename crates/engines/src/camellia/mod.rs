@@ -150,7 +150,7 @@ macro_rules! mode {
                 $mode::with_kernel($table.best(features), key)
             }
 
-            /// As `new`, for the kernel given.
+            /// Does the same as `new`, for the kernel given.
             ///
             /// # Errors
             /// [`Error::KeyLength`].

@@ -24,7 +24,7 @@ pub(super) trait Cipher {
     unsafe fn one(order: &Order, block: Block) -> Block;
 }
 
-/// The widest kernel's blocks.
+/// The number of blocks that the widest kernel passes.
 pub(super) const MAX_WIDTH: usize = 64;
 
 #[inline(always)]

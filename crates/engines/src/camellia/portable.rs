@@ -9,8 +9,8 @@ use super::round::{Planes, key_planes, round, transpose};
 use super::schedule::Order;
 use super::{Block, Ops};
 
-/// The second half of a half gains the first under the key, rotated left by one bit as a
-/// big-endian word.
+/// Adds the first word of a half, masked by the key and rotated left by one bit as a big-endian
+/// word, to the second.
 #[inline(always)]
 fn fl_right(x: &mut Planes, key: &Planes) {
     let product = |bit: usize| (x[bit] & key[bit]) as u32;
@@ -21,7 +21,7 @@ fn fl_right(x: &mut Planes, key: &Planes) {
     }
 }
 
-/// The first half of a half gains the second or the key.
+/// Adds the second word of a half, ORed with the key, to the first.
 #[inline(always)]
 fn fl_left(x: &mut Planes, key: &Planes) {
     for bit in 0..8 {

@@ -19,8 +19,8 @@ const S4: u64 = 0x00ff_0000_ff00_0000;
 /// A bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Between eight words of eight bytes and the planes of their bits: a transposition of bits in each
-/// byte position.
+/// Transposes the bits in each byte position: eight words of eight bytes become the planes of their
+/// bits, and planes become words.
 #[inline(always)]
 pub(super) fn transpose(x: &mut Planes) {
     for (distance, mask) in
@@ -47,7 +47,7 @@ pub(super) fn key_planes(key: [u8; 8]) -> Planes {
     planes
 }
 
-/// The rows of a linear map, each the sum of the planes it names.
+/// Applies a linear map, each row of which names the planes to sum.
 #[inline(always)]
 fn linear(rows: [u8; 8], x: Planes) -> Planes {
     let mut y = [0; 8];

@@ -62,7 +62,7 @@ impl Linear {
         Linear(columns)
     }
 
-    /// As a GF2P8AFFINEQB matrix: output bit `i` is the parity of byte `7 - i` and the input.
+    /// Returns the map as a GF2P8AFFINEQB matrix: output bit `i` is the parity of byte `7 - i` and the input.
     #[cfg(target_arch = "x86_64")]
     pub const fn matrix(self) -> u64 {
         let mut matrix = 0;
@@ -74,7 +74,7 @@ impl Linear {
         matrix
     }
 
-    /// As two tables of sixteen, for the low and the high half of a byte.
+    /// Returns the map as two tables of sixteen, for the low and the high half of a byte.
     pub const fn halves(self) -> [[u8; 16]; 2] {
         let mut tables = [[0; 16]; 2];
         let mut x = 0;
@@ -118,7 +118,7 @@ const fn power(a: u8, exponent: u32) -> u8 {
     result
 }
 
-/// From Camellia's representation of the field to that of AES: β goes to a root of β's polynomial.
+/// The isomorphism from Camellia's representation of the field to that of AES: β goes to a root of β's polynomial.
 const ISOMORPHISM: Linear = {
     let mut beta = 2;
     while power(beta, 8) ^ power(beta, 6) ^ power(beta, 5) ^ power(beta, 3) ^ 1 != 0 {
@@ -139,8 +139,8 @@ const ISOMORPHISM: Linear = {
 pub(super) const IN_CONSTANT: u8 = 0xc5;
 pub(super) const OUT_CONSTANT: u8 = 0x6e;
 
-/// Every value of s1. With s2(x) = s1(x) rotated left by one, s3(x) = s1(x) rotated right by one and s4(x) = s1(x rotated
-/// left by one) it is all of Camellia's S-boxes.
+/// Every value of s1. The other S-boxes follow from it: s2(x) = s1(x) rotated left by one, s3(x) = s1(x) rotated right
+/// by one and s4(x) = s1(x rotated left by one).
 pub const S1: [u8; 256] = {
     let mut table = [0; 256];
     let mut x = 0;
@@ -151,13 +151,13 @@ pub const S1: [u8; 256] = {
     table
 };
 
-/// Before the inversion in the AES field: for s1 to s3, and for s4, which rotates first. The
-/// constant is added after.
+/// The maps before the inversion in the AES field: for s1 to s3, and for s4, which rotates first. The constant is added
+/// after the map.
 pub(super) const BEFORE: Linear = Linear::from_rows(F_ROWS).then(ISOMORPHISM);
 pub(super) const BEFORE_4: Linear = ROTATE_1.then(BEFORE);
 pub(super) const BEFORE_CONSTANT: u8 = BEFORE.of(IN_CONSTANT);
 
-/// After the inversion: for s1 and s4, for s2, for s3, each with the constant added after.
+/// The maps after the inversion: for s1 and s4, for s2, and for s3, each with the constant that is added after it.
 pub(super) const AFTER: Linear = ISOMORPHISM.inverse().then(Linear::from_rows(H_ROWS));
 pub(super) const AFTER_2: Linear = AFTER.then(ROTATE_1);
 pub(super) const AFTER_3: Linear = AFTER.then(ROTATE_7);
@@ -165,8 +165,8 @@ pub(super) const AFTER_CONSTANT: u8 = OUT_CONSTANT;
 pub(super) const AFTER_2_CONSTANT: u8 = ROTATE_1.of(OUT_CONSTANT);
 pub(super) const AFTER_3_CONSTANT: u8 = ROTATE_7.of(OUT_CONSTANT);
 
-/// The AES S-box less its affine map (FIPS 197 §5.1.1): what to apply after AESENCLAST to have the
-/// inverse alone, once 0x63 is added.
+/// The inverse of the affine map in the AES S-box (FIPS 197 §5.1.1). Applied after AESENCLAST, and once 0x63 is added,
+/// it leaves the inversion alone.
 const UNDO_AES: Linear = {
     // Output bit i of the AES map is the parity of bits i, i+4, i+5, i+6, i+7 of the input.
     let mut rows = [0; 8];
@@ -178,11 +178,11 @@ const UNDO_AES: Linear = {
     Linear::from_rows(rows).inverse()
 };
 
-/// [`AFTER`] and the others for the output of the AES S-box.
+/// The maps [`AFTER`], [`AFTER_2`] and [`AFTER_3`] for the output of the AES S-box.
 pub(super) const AFTER_AES: Linear = UNDO_AES.then(AFTER);
 pub(super) const AFTER_AES_2: Linear = UNDO_AES.then(AFTER_2);
 pub(super) const AFTER_AES_3: Linear = UNDO_AES.then(AFTER_3);
-/// What they make of the AES S-box's own constant is in theirs.
+/// The constants that are added after these maps. They include the images of the AES S-box's own constant.
 pub(super) const AFTER_AES_CONSTANT: u8 = AFTER_CONSTANT ^ AFTER_AES.of(0x63);
 pub(super) const AFTER_AES_2_CONSTANT: u8 = AFTER_2_CONSTANT ^ AFTER_AES_2.of(0x63);
 pub(super) const AFTER_AES_3_CONSTANT: u8 = AFTER_3_CONSTANT ^ AFTER_AES_3.of(0x63);

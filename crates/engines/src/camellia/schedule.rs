@@ -8,11 +8,11 @@ use super::round::f;
 use crate::Error;
 use crate::modes::Direction;
 
-/// A 128-bit key has 26 subkeys, a longer one 34.
+/// The most subkeys of a key: one of 128 bits has 26 subkeys, a longer one 34.
 pub(super) const SUBKEYS: usize = 34;
 
-/// The subkeys of one direction: two that whiten, then groups of six rounds with the two of the
-/// FL layer between groups, then two that whiten.
+/// The subkeys of one direction: two for whitening, then groups of six rounds with the two of the
+/// FL layer between groups, then two for whitening.
 #[derive(Clone, Zeroize)]
 pub struct Order {
     /// The first byte is the one that meets the first byte of a half.
@@ -58,13 +58,14 @@ const SIGMA: [u64; 6] = [
     0xb056_88c2_b3e6_c1fd,
 ];
 
-/// Which of KL, KR, KA, KB a pair of subkeys comes from.
+/// The indices of KL, KR, KA and KB, from which pairs of subkeys come.
 const KL: usize = 0;
 const KR: usize = 1;
 const KA: usize = 2;
 const KB: usize = 3;
 
-/// For each pair of subkeys the value it is half of, and the rotation (RFC 3713 §2.2).
+/// For each pair of subkeys: the value of which both are halves, and the rotation (RFC 3713
+/// §2.2).
 const PAIRS_256: [(usize, u32); 17] = [
     (KL, 0),
     (KB, 0),
@@ -85,7 +86,8 @@ const PAIRS_256: [(usize, u32); 17] = [
     (KB, 111),
 ];
 
-/// As [`PAIRS_256`]; the pair of KA at 45 takes its second half from KL at 60.
+/// The same as [`PAIRS_256`] for keys of 128 bits. The pair of KA at 45 takes its second half
+/// from KL at 60.
 const PAIRS_128: [(usize, u32); 13] = [
     (KL, 0),
     (KA, 0),
@@ -134,8 +136,8 @@ impl Schedule {
         sources.zeroize();
         let used = 2 * pairs.len();
         let encrypt = Order::new(&words[..used]);
-        // RFC 3713 §2.3.3: the same text with the subkeys reversed, but for the whitening pairs,
-        // which keep their own order.
+        // Decryption uses the same steps with the subkeys reversed, except that the whitening
+        // pairs keep their own order: RFC 3713 §2.3.3.
         words[..used].reverse();
         words.swap(0, 1);
         words.swap(used - 2, used - 1);

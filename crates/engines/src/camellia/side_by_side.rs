@@ -2,10 +2,9 @@
 //!
 //! Ref. NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
 //!
-//! # Safety
-//! As in [`sliced`]. Pointers come from the jobs, which are borrowed for as long as the lanes exist;
-//! a lane reads and writes `16 * steps` bytes of its message when it is run for as many steps as its
-//! job needs, and otherwise only the lanes' own memory.
+//! The promises of [`sliced`] hold here too. Pointers come from the jobs, which are borrowed for as
+//! long as the lanes exist. A lane that is run for as many steps as its job needs reads and writes
+//! `16 * steps` bytes of its message, and otherwise only the lanes' own memory.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
@@ -16,10 +15,11 @@ use super::sliced::{self, Plane, Planes};
 use crate::lanes::{Lanes, schedule};
 use crate::modes::BlockMode;
 
-/// Up to so many newly filled lanes get their subkeys byte by byte, more of them all together.
+/// The greatest number of newly filled lanes that get their subkeys byte by byte. More lanes get
+/// them all together.
 const FEW: u32 = 4;
 
-/// Overwrites what held keys or chaining values.
+/// Overwrites memory that held keys or chaining values.
 #[inline(always)]
 fn wipe<T>(secret: &mut T) {
     // SAFETY: plain data that is not used again.
@@ -50,7 +50,7 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
         self.fresh |= 1 << lane;
     }
 
-    /// Takes the subkeys of the lanes that were filled.
+    /// Takes the subkeys of newly filled lanes over into the planes.
     #[inline(always)]
     unsafe fn take(&mut self) {
         if self.common.is_some() || self.fresh == 0 {
@@ -126,7 +126,8 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
 struct Cursors<const N: usize> {
     input: [*const u8; N],
     output: [*mut u8; N],
-    /// All ones for a lane that goes on through memory, 0 for one that stays at a block of its own.
+    /// All ones for a lane that goes on through memory, 0 for one that stays at the block of its own
+    /// in `own`.
     moves: [usize; N],
     own: *mut [Block; N],
 }

@@ -1,7 +1,7 @@
 //! Camellia with each byte of the block in a vector of its own, one block a byte.
 //!
-//! P is then additions of whole vectors, and an S-box works on one vector of bytes: a form for many
-//! blocks, written once over [`Plane`] for every width and every way to do the S-boxes.
+//! P is then additions of whole vectors, and an S-box works on one vector of bytes. This form suits many blocks, and is
+//! written once over [`Plane`] for every width and every way to compute the S-boxes.
 //!
 //! Ref. RFC 3713 §2.3 and §2.4.
 //!
@@ -44,7 +44,7 @@ pub(super) trait Subkeys<P> {
     unsafe fn byte(&self, subkey: usize, byte: usize) -> P;
 }
 
-/// The same for all blocks.
+/// One key for all blocks.
 impl<P: Plane> Subkeys<P> for Order {
     #[inline(always)]
     fn groups(&self) -> usize {
@@ -58,7 +58,7 @@ impl<P: Plane> Subkeys<P> for Order {
     }
 }
 
-/// Those of one key for each block, each byte in a vector.
+/// A key for each block, with each byte of the subkeys in a vector.
 pub(super) struct Planes<P> {
     pub groups: usize,
     pub bytes: [[P; 8]; SUBKEYS],
@@ -76,8 +76,8 @@ impl<P: Plane> Subkeys<P> for Planes<P> {
     }
 }
 
-/// Between blocks in vectors and bytes in vectors: in each lane, byte `j` of vector `i` becomes
-/// byte `i` of vector `j`. Each step turns the eight-bit index of a byte (vector, byte) by one bit.
+/// Turns blocks in vectors into bytes in vectors, or back: in each lane, byte `j` of vector `i` becomes byte `i` of
+/// vector `j`. Each step turns the eight-bit index of a byte (vector, byte) by one bit.
 #[inline(always)]
 pub(super) unsafe fn transpose<P: Plane>(mut x: [P; 16]) -> [P; 16] {
     for _ in 0..4 {
@@ -115,7 +115,7 @@ unsafe fn round<P: Plane, K: Subkeys<P>>(x: &[P; 8], y: &mut [P; 8], keys: &K, s
     }
 }
 
-/// The second half of `x` gains the first under the key, rotated left by one bit as a word.
+/// Adds the first half of `x`, masked by the key and rotated left by one bit as a word, to the second.
 #[inline(always)]
 unsafe fn fl_right<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: usize) {
     // SAFETY: see the head of this file.
@@ -130,7 +130,7 @@ unsafe fn fl_right<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: us
     }
 }
 
-/// The first half of `x` gains the second or the key.
+/// Adds the second half of `x`, ORed with the key, to the first.
 #[inline(always)]
 unsafe fn fl_left<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: usize) {
     for i in 0..4 {

@@ -6,7 +6,7 @@ use super::{ChaCha20Poly1305, NONCE};
 use crate::aead::{Aead, TAG};
 use crate::{Crossover, Error, InOut};
 
-/// The longest text that stands beside others, in bytes: longer ones fill all lanes themselves.
+/// The longest text that stands beside others, in bytes. A longer one fills all lanes by itself.
 const LONGEST: usize = 1024;
 
 /// One message for [`ChaCha20Poly1305Lanes`](super::ChaCha20Poly1305Lanes).
@@ -41,12 +41,12 @@ pub struct ChaCha20Poly1305Job<'a> {
     pub nonce: &'a [u8],
     /// Associated data.
     pub aad: &'a [u8],
-    /// What is encrypted or decrypted.
+    /// The data to encrypt or decrypt.
     pub data: InOut<'a>,
     /// The tag: `seal` writes it, unless the result is an error; `open` reads it.
     pub tag: [u8; TAG],
-    /// What came of it: as [`Aead::seal`] and [`Aead::open`] of [`ChaCha20Poly1305`], which also say what the
-    /// output then holds.
+    /// The result of [`Aead::seal`] or [`Aead::open`] of [`ChaCha20Poly1305`], which also say what the output
+    /// then holds.
     pub result: Result<(), Error>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> ChaCha20Poly1305Job<'a> {
         ChaCha20Poly1305Job { key, nonce, aad, data, tag: [0; TAG], result: Ok(()) }
     }
 
-    /// Whether the message can stand beside others.
+    /// Returns true if the message can stand beside others.
     #[inline(always)]
     pub(super) fn fits(&self) -> bool {
         self.nonce.len() == NONCE && self.data.len() <= LONGEST
@@ -80,8 +80,8 @@ impl<'a> ChaCha20Poly1305Job<'a> {
         &self.key.key.0
     }
 
-    /// What comes of a tag that does not match: nothing was decrypted, so in place the ciphertext is
-    /// still there.
+    /// Returns the error for a tag that does not match, and zeroes a separate output. In place the ciphertext
+    /// is still there, because nothing was decrypted.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(super) fn refuse(&mut self) -> Error {
@@ -98,18 +98,18 @@ pub(super) type GroupFn = unsafe fn(&mut [&mut ChaCha20Poly1305Job<'_>]);
 /// The functions of one row.
 #[derive(Debug)]
 pub struct ChaCha20Poly1305LanesOps {
-    /// How many messages stand side by side.
+    /// The number of messages that stand side by side.
     pub(super) width: usize,
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     /// Encrypts and authenticates.
     pub(super) seal: GroupFn,
-    /// Authenticates, and decrypts what is authentic.
+    /// Authenticates, and decrypts authentic messages.
     pub(super) open: GroupFn,
 }
 
 impl ChaCha20Poly1305LanesOps {
-    /// Of a kernel that works on `width` messages at once.
+    /// Makes the row's functions for a kernel that works on `width` messages at once.
     #[cfg(target_arch = "x86_64")]
     pub(super) const fn new(width: usize, crossover: Crossover, seal: GroupFn, open: GroupFn) -> Self {
         ChaCha20Poly1305LanesOps { width, crossover, seal, open }

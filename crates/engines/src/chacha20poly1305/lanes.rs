@@ -62,7 +62,7 @@ static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
     },
 ];
 
-/// One after another, each on its key's own kernel.
+/// Works on one message after another, each on its key's own kernel.
 fn direct<const OPEN: bool>(jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
     for job in jobs {
         job.direct::<OPEN>();
@@ -93,19 +93,19 @@ impl ChaCha20Poly1305Lanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts every message and computes its tag. What goes wrong with one does not touch the
-    /// others. The references may change places.
+    /// Encrypts every message and computes its tag. An error in one message does not touch the
+    /// others. The call may reorder the references.
     pub fn seal(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
         self.all::<false>(jobs);
     }
 
-    /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
-    /// others. The references may change places.
+    /// Decrypts every message whose tag is right. An error in one message does not touch the
+    /// others. The call may reorder the references.
     pub fn open(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
         self.all::<true>(jobs);
     }
@@ -121,7 +121,8 @@ impl ChaCha20Poly1305Lanes {
         }
         let mut fitting = jobs.len();
         if !equal {
-            // The MACs of a group go as far as its longest message.
+            // The MACs of a group take as many steps as its longest message, so messages of
+            // similar length go together.
             jobs.sort_unstable_by_key(|job| if job.fits() { job.data.len() } else { usize::MAX });
             fitting = jobs.partition_point(|job| job.fits());
         }

@@ -54,7 +54,7 @@ type Nonce = [u32; 3];
 pub struct Ops {
     /// Encrypts an object in one go and returns its tag.
     seal: unsafe fn(&Key, &Nonce, &[u8], InOut<'_>) -> [u8; TAG],
-    /// Decrypts an object in one go if its tag is right, and says whether it was.
+    /// Decrypts an object in one go if its tag is right, and returns true if it was.
     open: unsafe fn(&Key, &Nonce, &[u8], InOut<'_>, &[u8; TAG]) -> bool,
     /// Encrypts or decrypts from a block number on.
     keystream: unsafe fn(&Key, &Nonce, u32, InOut<'_>),
@@ -159,10 +159,9 @@ impl ChaCha20Poly1305 {
         Ok(ChaCha20Poly1305 { kernel, key: words })
     }
 
-    /// Puts a key of 32 bytes in this one's place, for the same kernel.
+    /// Replaces the key with another of 32 bytes, for the same kernel.
     ///
-    /// # Errors
-    /// [`Error::KeyLength`]; the key is then the one that it was.
+    /// [`Error::KeyLength`]; the key then stays as it was.
     pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
         *self = ChaCha20Poly1305::with_kernel(self.kernel, key)?;
         Ok(())
@@ -222,7 +221,8 @@ impl Aead for ChaCha20Poly1305 {
         if unsafe { (self.kernel.ops().open)(&self.key, &nonce, aad, data.reborrow(), tag) } {
             return Ok(());
         }
-        // Nothing was decrypted: in place the ciphertext is still there.
+        // A separate output is zeroed. In place the ciphertext is still there, because nothing
+        // was decrypted.
         if !data.is_in_place() {
             data.output().fill(0);
         }
@@ -241,7 +241,7 @@ fn nonce_words(nonce: &[u8]) -> Result<Nonce, Error> {
     Ok([0, 1, 2].map(|i| u32::from_le_bytes(words[i])))
 }
 
-/// The time does not depend on the tags.
+/// Compares two tags in constant time.
 #[inline(always)]
 fn tags_match(computed: &[u8; TAG], given: &[u8; TAG]) -> bool {
     begins(computed, given).into()
@@ -270,7 +270,7 @@ mod example {
     pub(super) const AAD: [u8; 12] = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
     pub(super) const PLAIN: [u8; 114] = *b"Ladies and Gentlemen of the class of '99: If I could \
         offer you only one tip for the future, sunscreen would be it.";
-    /// It is over the ciphertext, so it vouches for that too.
+    /// The tag over the ciphertext, which therefore confirms the ciphertext too.
     pub(super) const TAG: [u8; 16] = 0x1ae1_0b59_4f09_e26a_7e90_2ecb_d060_0691_u128.to_be_bytes();
 }
 

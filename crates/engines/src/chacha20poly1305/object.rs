@@ -1,4 +1,4 @@
-//! One whole object, sealed or opened: the same text for every kernel.
+//! One whole object, sealed or opened. The code is the same for every kernel.
 //!
 //! The first pass makes the one-time Poly1305 key (block 0 of the keystream) together with the
 //! keystream of the object's head, so a short object costs one latency of the rounds. `open`
@@ -28,7 +28,7 @@ const PAD_BLOCKS: usize = 20;
 /// Data is encrypted and authenticated in pieces that stay in the first-level cache.
 const PIECE: usize = 16 * 1024;
 
-/// What a kernel brings.
+/// The functions of a kernel.
 pub(super) trait Tier {
     /// The longest head of an object, in bytes: a multiple of 64, less than `64 * PAD_BLOCKS`.
     const HEAD: usize;
@@ -52,8 +52,9 @@ pub(super) trait Tier {
     /// As the file's head says.
     unsafe fn xor(data: InOut<'_>, pad: &[u8]);
 
-    /// As [`Tier::xor`], and leaves what it wrote in `pad`, filled up with zeros. `pad` is as long
-    /// as `data`, rounded up to whole blocks of keystream, so that a kernel may take it in vectors.
+    /// Does the same as [`Tier::xor`], and leaves the output in `pad` too, filled up with zeros.
+    /// `pad` is as long as `data`, rounded up to whole blocks of keystream, so that a kernel may
+    /// take it in vectors.
     ///
     /// # Safety
     /// As the file's head says.
@@ -80,13 +81,13 @@ impl Pad {
         Pad { blocks: [const { MaybeUninit::uninit() }; PAD_BLOCKS], used: 0 }
     }
 
-    /// Where block 0 is to be written, aligned to 64 bytes.
+    /// Returns the place of block 0, aligned to 64 bytes.
     #[inline(always)]
     pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.blocks.as_mut_ptr().cast()
     }
 
-    /// The bytes written.
+    /// Returns the bytes written.
     #[inline(always)]
     fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: `used` is set from what `Tier::head` says it has written.
@@ -99,13 +100,13 @@ impl Drop for Pad {
     fn drop(&mut self) {
         for block in &mut self.blocks[..self.used] {
             block.write([0; CHACHA_BLOCK]);
-            // Keeps the store from being dropped as dead.
+            // The barrier keeps the store from being dropped as dead.
             zeroize::optimization_barrier(block);
         }
     }
 }
 
-/// Keystream and MAC of an object's beginning.
+/// Makes the keystream of an object's beginning, and the MAC with the associated data in it.
 #[inline(always)]
 unsafe fn begin<T: Tier>(key: &Key, nonce: &Nonce, aad: &[u8], head: usize, pad: &mut Pad) -> Poly1305 {
     // SAFETY: the caller has the features of `T`.
@@ -155,7 +156,7 @@ pub(super) unsafe fn seal<T: Tier>(key: &Key, nonce: &Nonce, aad: &[u8], data: I
     }
 }
 
-/// Encrypts and authenticates more than the head, whose keystream is `pad`.
+/// Encrypts and authenticates an object that is longer than the head, whose keystream is in `pad`.
 #[inline(always)]
 unsafe fn seal_long<T: Tier>(key: &Key, nonce: &Nonce, mut data: InOut<'_>, mac: &mut Poly1305, pad: &[u8]) {
     let mut counter = 1 + (T::HEAD / CHACHA_BLOCK) as u32;
@@ -176,7 +177,7 @@ unsafe fn seal_long<T: Tier>(key: &Key, nonce: &Nonce, mut data: InOut<'_>, mac:
     }
 }
 
-/// Decrypts `data` if `tag` is right, and says whether it was; if not, writes nothing.
+/// Decrypts `data` if `tag` is right and returns true; otherwise writes nothing and returns false.
 ///
 /// # Safety
 /// The caller has the features of `T`.

@@ -1,5 +1,5 @@
-//! Poly1305 in two 64-bit limbs and a small third one, in constant time; every kernel uses it for
-//! what is too short for vectors.
+//! Poly1305 in two 64-bit limbs and a small third one, in constant time. Every kernel uses it for
+//! data that is too short for vectors.
 //!
 //! Ref. RFC 8439 §2.5.
 
@@ -15,7 +15,7 @@ pub(crate) struct Poly1305 {
     pub(crate) h: [u64; 3],
     /// The clamped multiplier.
     pub(crate) r: [u64; 2],
-    /// What is added at the end.
+    /// The second half of the one-time key, which is added at the end.
     s: [u64; 2],
     /// Powers of the multiplier in the form of the kernel that made them, if one did.
     pub(crate) powers: Option<Powers>,
@@ -35,7 +35,8 @@ impl Poly1305 {
         Poly1305 { h: [0; 3], r, s: [word(2), word(3)], powers: None }
     }
 
-    /// Another MAC of what came so far, for the few blocks that end it: without the powers.
+    /// Returns another MAC of the blocks so far, without the powers, for the few blocks that end
+    /// it.
     pub(crate) fn copy(&self) -> Self {
         Poly1305 { h: self.h, r: self.r, s: self.s, powers: None }
     }
@@ -73,7 +74,7 @@ impl Poly1305 {
         self.h = step(self.h, self.r, u128::from(aad) | u128::from(data) << 64, 1);
     }
 
-    /// The tag: the accumulator reduced modulo 2^130 - 5, plus `s`.
+    /// Returns the tag: the accumulator reduced modulo 2^130 - 5, plus `s`.
     #[inline(always)]
     pub(crate) fn tag(&self) -> [u8; BLOCK] {
         let [h0, h1, h2] = self.h;
@@ -112,8 +113,8 @@ pub(crate) fn step(h: [u64; 3], r: [u64; 2], block: u128, top: u64) -> [u64; 3] 
     [low as u64, (low >> 64) as u64, (d2 & 3) + u64::from(carry)]
 }
 
-/// Fewer than 16 bytes, but not none, as a little-endian number. Two overlapping loads make it; a
-/// copy of so few bytes would cost a call.
+/// Returns 1 to 15 bytes as a little-endian number. Two overlapping loads make it; a copy of so
+/// few bytes would cost a call.
 #[inline(always)]
 pub(crate) fn filled_up(tail: &[u8]) -> u128 {
     let n = tail.len();
@@ -145,7 +146,7 @@ impl Drop for Poly1305 {
         if let Some(powers) = &mut self.powers {
             powers.0 = [[0; 8]; 6];
         }
-        // Keeps the stores above from being dropped as dead.
+        // The barrier keeps the stores above from being dropped as dead.
         zeroize::optimization_barrier(self);
     }
 }
@@ -160,7 +161,8 @@ mod tests {
         let (whole, tail) = message.split_at(message.len() / BLOCK * BLOCK);
         mac.blocks(whole);
         if !tail.is_empty() {
-            // A MAC alone marks the end with a one bit, where the AEAD fills up with zeros.
+            // Poly1305 alone marks the end with a one bit, while the AEAD fills the block up with
+            // zeros.
             let mut block = [0; BLOCK];
             block[..tail.len()].copy_from_slice(tail);
             block[tail.len()] = 1;

@@ -1,9 +1,9 @@
-//! Several objects side by side, sealed or opened: the same text for every kernel.
+//! Several objects side by side, sealed or opened. The code is the same for every kernel.
 //!
-//! One pass makes the one-time keys of all; then the lanes take block after block of text, whosever
-//! it is, so that none is idle before the last pass, however long the objects are. Poly1305 has a
-//! message a lane and needs no powers of its key. `open` authenticates everything before it decrypts
-//! anything.
+//! One pass makes the one-time keys of all objects. The lanes then take one block of text after
+//! another, regardless of the object that it belongs to, so that no lane is idle before the last
+//! pass. Poly1305 has a message a lane and needs no powers of its key. `open` authenticates
+//! everything before it decrypts anything.
 //!
 //! Ref. RFC 8439 §2.3, §2.6, §2.8.
 //!
@@ -33,9 +33,9 @@ pub(super) type OneTimeKeys = [[u8; KEY]; WIDEST];
 /// Blocks of keystream, one a lane.
 pub(super) type Blocks = [[u8; CHACHA_BLOCK]; WIDEST];
 
-/// What a kernel brings beside a [`Tier`].
+/// The functions that a kernel has beside those of a [`Tier`].
 pub(super) trait Side: Tier {
-    /// How many lanes, a multiple of four.
+    /// The number of lanes, a multiple of four.
     const WIDTH: usize;
 
     /// The MACs of all lanes.
@@ -53,8 +53,9 @@ pub(super) trait Side: Tier {
     /// As the file's head says.
     unsafe fn macs(keys: &OneTimeKeys) -> Self::Macs;
 
-    /// Adds the block at `at` of each string, which all have whole if `ALL`; otherwise what is there
-    /// of it is filled up with zeros (§2.8: pad16), and where nothing is there nothing is added.
+    /// Adds the block at `at` of each string. If `ALL`, every string has a whole block there.
+    /// Otherwise a partial block is filled up with zeros (§2.8: pad16), and nothing is added for a
+    /// string that has ended.
     ///
     /// # Safety
     /// As the file's head says; and `ALL` only where it is so.
@@ -67,23 +68,23 @@ pub(super) trait Side: Tier {
     unsafe fn accumulators(macs: &Self::Macs) -> [[u64; 3]; WIDEST];
 }
 
-/// What the lanes' blocks are made from.
+/// The input of the lanes' blocks.
 #[repr(C, align(64))]
 pub(super) struct State {
-    /// Rows of four words: the key's two, and counter and nonce. The rows of every fourth lane are
-    /// neighbours, as a transposition wants them: see [`slot`].
+    /// The rows of four words: the key's two, and counter and nonce. The rows of every fourth lane
+    /// are neighbours, as a transposition needs them: see [`slot`].
     pub(super) rows: [[[u32; 4]; WIDEST]; 3],
-    /// Whether all lanes have the key of lane 0, which then alone is there.
+    /// True if all lanes have one key. Only lane 0 holds it then.
     pub(super) one_key: bool,
 }
 
-/// Where the rows of a lane are, of `WIDTH` lanes.
+/// Returns the place of a lane's rows, among `WIDTH` lanes.
 #[inline(always)]
 const fn slot<T: Side>(lane: usize) -> usize {
     lane % 4 * (T::WIDTH / 4) + lane / 4
 }
 
-/// Keystream in the making, and the texts that it is for.
+/// Keystream in the making, and the texts that it will encrypt or decrypt.
 #[repr(C, align(64))]
 struct Lanes<'a> {
     blocks: Blocks,
@@ -97,7 +98,7 @@ impl Drop for Lanes<'_> {
     fn drop(&mut self) {
         self.state.rows = [[[0; 4]; WIDEST]; 3];
         self.blocks = [[0; CHACHA_BLOCK]; WIDEST];
-        // Keeps the stores from being dropped as dead.
+        // The barrier keeps the stores from being dropped as dead.
         optimization_barrier(self);
     }
 }

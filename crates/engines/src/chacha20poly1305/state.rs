@@ -1,4 +1,4 @@
-//! One object in pieces of any length: what it has come to, without the key.
+//! One object in pieces of any length: the state that its bytes so far leave, without the key.
 //!
 //! Ref. RFC 8439 §2.8.
 
@@ -16,10 +16,10 @@ use crate::{Error, InOut};
 /// Pieces are encrypted and authenticated in parts that stay in the first-level cache.
 const PART: usize = 16 * 1024;
 
-/// More associated data than anybody has: a state that says so is none.
+/// A bound beyond any real associated data. A saved state with more is not valid.
 const MOST_AAD: u64 = 1 << 62;
 
-/// What a stream has been used for so far.
+/// The kind of data that a stream took last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Aad,
@@ -71,7 +71,8 @@ impl State {
         State { nonce, phase: Phase::Aad, aad_len: 0, data_len: 0, mac, held: [0; BLOCK], pad }
     }
 
-    /// Adds bytes to the MAC, of which `before` came before in this section.
+    /// Adds bytes to the MAC. `before` is the number of bytes that came before them in this
+    /// section.
     fn absorb(&mut self, key: &ChaCha20Poly1305, before: u64, mut bytes: &[u8]) {
         let filled = (before % BLOCK as u64) as usize;
         if filled > 0 {
@@ -168,7 +169,7 @@ impl AeadState for State {
         if tags_match(&self.tag(key), tag) { Ok(()) } else { Err(Error::Authentication) }
     }
 
-    /// What comes from key and nonce alone is made anew when it is taken up.
+    /// Leaves out the parts that `import` makes anew from key and nonce.
     fn export(&self) -> MidState {
         let phase = match self.phase {
             Phase::Aad => 0,
@@ -224,7 +225,7 @@ impl AeadState for State {
 impl Drop for State {
     fn drop(&mut self) {
         (self.pad, self.held) = ([0; CHACHA_BLOCK], [0; BLOCK]);
-        // Keeps the stores above from being dropped as dead.
+        // The barrier keeps the stores above from being dropped as dead.
         optimization_barrier(self);
     }
 }

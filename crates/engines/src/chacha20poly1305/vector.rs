@@ -1,8 +1,8 @@
 //! ChaCha20 rounds over vectors of any width, in the two arrangements the kernels use.
 //!
-//! Down: word `i` of several blocks shares vector `i`, so the diagonal round is a matter of naming.
-//! Across: a row of four words of one block fills 128 bits, and rows turn between rounds; four
-//! vectors hold as many blocks as they have 128-bit parts, and a single block is not wasteful.
+//! Down: word `i` of several blocks shares vector `i`, so the diagonal round only names other
+//! vectors. Across: a row of four words of one block fills 128 bits, and rows turn between rounds.
+//! Four vectors hold as many blocks as they have 128-bit parts, so a single block wastes nothing.
 //!
 //! Ref. RFC 8439 §2.1 (quarter round), §2.3 (block function).
 //!
@@ -30,7 +30,7 @@ pub(super) trait Words: Copy {
 /// A vector of rows of four words.
 #[cfg(target_arch = "x86_64")]
 pub(super) trait Rows: Words {
-    /// Every row, its words moved down by `N` places.
+    /// Moves the words of every row down by `N` places.
     ///
     /// # Safety
     /// As the file's head says.

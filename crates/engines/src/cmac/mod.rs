@@ -1,6 +1,7 @@
 //! CMAC: a MAC from a block cipher in CBC mode, with a subkey in the last block.
 //!
-//! What is here serves every cipher. AES has kernels of its own for it: [`aes::Cmac`](crate::aes::Cmac).
+//! This module serves every cipher. AES also has kernels of its own for CMAC:
+//! [`aes::Cmac`](crate::aes::Cmac).
 //!
 //! Ref. NIST SP 800-38B §5.3, §6.1 and §6.2.
 
@@ -20,15 +21,15 @@ use crate::{Error, InOut, camellia, des};
 /// number of failed verifications is limited, and never fewer than 32.
 pub const MIN_TAG: usize = 4;
 
-/// A key for CMAC with blocks of `N` bytes: what a [`State`] asks for.
+/// A key for CMAC with blocks of `N` bytes, as a [`State`] needs it.
 pub trait Key<const N: usize> {
     /// The name, as in `aes-cmac`.
     const NAME: &'static str;
 
-    /// Passes whole blocks and one more through CBC, of which only the chaining value is kept.
+    /// Passes whole blocks and one more through CBC, and keeps only the chaining value.
     fn absorb(&self, chain: &mut [u8; N], blocks: &[u8], last: &[u8; N]);
 
-    /// At most `N` bytes as the last block: padded where they are fewer, with the subkey.
+    /// Returns at most `N` bytes as the last block: padded if they are fewer, XOR the subkey.
     fn last_block(&self, bytes: &[u8]) -> [u8; N];
 }
 
@@ -37,7 +38,7 @@ pub trait Cbc<const N: usize>: BlockMode {
     /// The MAC's name, as in `camellia-cmac`.
     const CMAC: &'static str;
 
-    /// Passes whole blocks, of which only the chaining value is kept.
+    /// Passes whole blocks through CBC, and keeps only the chaining value.
     fn absorb(&self, chain: &mut [u8; N], blocks: &[u8]) {
         let mut discarded = [0; 512];
         for part in blocks.chunks(discarded.len()) {
@@ -78,9 +79,9 @@ impl Cbc<8> for des::Cbc {
 /// ```
 pub struct Cmac<M: Cbc<N>, const N: usize> {
     mode: M,
-    /// For a last block that is whole.
+    /// The subkey for a whole last block.
     k1: [u8; N],
-    /// For one that is padded.
+    /// The subkey for a padded last block.
     k2: [u8; N],
 }
 
@@ -100,7 +101,7 @@ impl<M: Cbc<N>, const N: usize> Cmac<M, N> {
         &self.mode
     }
 
-    /// The tag of `message`. A shorter one is the first bytes of it.
+    /// Returns the tag of `message`. A shorter tag is the first bytes of it.
     pub fn mac(&self, message: &[u8]) -> [u8; N] {
         // SP 800-38B §6.2: the last block, whole if it can be, stays for the end.
         let (blocks, last) = message.split_at(message.len().saturating_sub(1) / N * N);
@@ -177,7 +178,8 @@ pub(crate) fn double<const N: usize>(block: [u8; N]) -> [u8; N] {
     let mut doubled = [0; N];
     let mut carry = (block[0] >> 7) * polynomial;
     for i in (0..N).rev() {
-        // Into the last byte comes the polynomial, into the others the bit of the byte behind.
+        // The polynomial comes into the last byte, and into each other byte the top bit of the byte
+        // behind it.
         doubled[i] = block[i] << 1 ^ carry;
         carry = block[i] >> 7;
     }

@@ -1,4 +1,4 @@
-//! One message in pieces: what it has come to, without the key.
+//! One message in pieces: the state that its bytes so far leave, without the key.
 //!
 //! Ref. NIST SP 800-38B §6.2.
 
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::hash::MidState;
 
 /// A message to be authenticated in pieces of any length, kept apart from its key. Each call takes
-/// the same key; with any other what comes out means nothing. Zeroised on drop.
+/// the same key; with another key the result is meaningless. Zeroised on drop.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -62,7 +62,7 @@ impl<const N: usize> State<N> {
         self.filled += piece.len();
     }
 
-    /// The tag over all of it so far. A shorter one is the first bytes of it.
+    /// Returns the tag over all pieces so far. A shorter tag is the first bytes of it.
     #[inline]
     pub fn tag<K: Key<N>>(&self, key: &K) -> [u8; N] {
         let mut chain = self.chain;
@@ -79,7 +79,8 @@ impl<const N: usize> State<N> {
         compare(K::NAME, &self.tag(key), tag)
     }
 
-    /// It in bytes to store. Who can change them has blocks encrypted under the key.
+    /// Returns the state in bytes to store. Somebody who can change them gets blocks encrypted
+    /// under the key.
     pub fn export(&self) -> MidState {
         let mut saved = MidState::empty();
         saved.push(&self.chain);

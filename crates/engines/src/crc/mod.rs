@@ -27,7 +27,7 @@ pub trait Polynomial: Sized + 'static {
     const NAME: &'static str;
     /// The polynomial without x^32, the coefficient of x^0 in the highest bit.
     const REFLECTED: u32;
-    /// Its kernels.
+    /// Returns the polynomial's kernels.
     fn table() -> &'static Table<Ops<Self>>;
 }
 
@@ -63,9 +63,9 @@ impl Polynomial for Castagnoli {
 #[derive(Debug)]
 pub struct Ops<P> {
     update: unsafe fn(u32, &[u8]) -> u32,
-    /// As `update`, and copies.
+    /// Does the same as `update`, and copies the data.
     copy: unsafe fn(u32, InOut<'_>) -> u32,
-    /// The kernels of one polynomial are not those of the other.
+    /// Keeps the kernels of the two polynomials apart.
     polynomial: PhantomData<fn() -> P>,
 }
 
@@ -180,17 +180,17 @@ pub struct Crc<P: Polynomial> {
 }
 
 impl<P: Polynomial> Crc<P> {
-    /// The CRC of nothing yet, on the fastest kernel that `features` allow.
+    /// Begins a CRC, on the fastest kernel that `features` allow.
     pub fn new(features: Features) -> Self {
         Self::with_kernel(P::table().best(features))
     }
 
-    /// The CRC of nothing yet, on the given kernel.
+    /// Begins a CRC on the given kernel.
     pub fn with_kernel(kernel: Bound<Ops<P>>) -> Self {
         Crc { kernel, remainder: !0 }
     }
 
-    /// The same kernel, continuing after data whose CRC is `value`.
+    /// Returns a CRC on the same kernel that continues after data whose CRC is `value`.
     #[must_use]
     pub fn resume(&self, value: u32) -> Self {
         Crc { kernel: self.kernel, remainder: !value }
@@ -232,7 +232,8 @@ impl<P: Polynomial> Crc<P> {
         !self.remainder
     }
 
-    /// The CRC of A followed by B, from the CRC of A, the CRC of B and the length of B in bytes.
+    /// Returns the CRC of A followed by B, from the CRC of A, the CRC of B and the length of B in
+    /// bytes.
     ///
     /// ```
     /// # use millstream_engines::crc::Crc32;
@@ -259,8 +260,9 @@ impl<P: Polynomial> std::fmt::Debug for Crc<P> {
     }
 }
 
-/// The check value, the CRC of the digits 1 to 9; and a message long enough for the widest step:
-/// followed by its own CRC it leaves what four zero bytes leave after a CRC of zero.
+/// Checks the check value, which is the CRC of the digits 1 to 9, and a message long enough for
+/// the widest step. That message, followed by its own CRC, leaves the same as four zero bytes
+/// after a CRC of zero.
 fn known_answer<P: Polynomial>(kernel: Bound<Ops<P>>, check: u32) -> bool {
     let after = |crc: &Crc<P>, data: &[u8]| {
         let mut crc = crc.clone();

@@ -1,7 +1,7 @@
 //! Camellia with the AES instructions of Armv8, 16 blocks at a time: AESE inverts in the AES field.
 //!
-//! An S-box is an affine map, the AES S-box and another affine map, as in the kernel for AES-NI; a
-//! block that comes alone takes a whole pass.
+//! An S-box is an affine map, the AES S-box and another affine map, as in the kernel for AES-NI. A
+//! single block takes a whole pass.
 //!
 //! Ref. RFC 3713 §2.4.1; Arm ARM, AESE.
 //!
@@ -32,7 +32,8 @@ unsafe fn map(map: &'static Map, x: uint8x16_t) -> uint8x16_t {
     }
 }
 
-// Not `inline(always)`: AESE can only be inlined where its feature is.
+// This function is not `inline(always)`, because AESE can only be inlined into a function that has
+// its feature.
 #[inline]
 #[target_feature(enable = "neon,aes")]
 fn s_box(x: uint8x16_t, before: &'static Map, after: &'static Map) -> Plane16 {

@@ -1,11 +1,12 @@
-//! The S-boxes as the AES S-box between affine maps, each two tables of sixteen for the halves of a
-//! byte: what a processor with AES instructions and a byte shuffle needs.
+//! The S-boxes as the AES S-box between affine maps. Each map is two tables of sixteen for the halves
+//! of a byte, which suits a processor with AES instructions and a byte shuffle.
 //!
 //! Ref. RFC 3713 §2.4.1; FIPS 197 §5.1.1 and §5.1.2.
 
 use super::super::sbox::*;
 
-/// An affine map as a table for the low half of a byte, which has the constant, and one for the high.
+/// An affine map as two tables: one for the low half of a byte, with the constant in it, and one for
+/// the high half.
 pub(super) type Map = [[u8; 16]; 2];
 
 const fn affine(linear: Linear, constant: u8) -> Map {
@@ -24,7 +25,7 @@ pub(super) static OUT: Map = affine(AFTER_AES, AFTER_AES_CONSTANT);
 pub(super) static OUT_2: Map = affine(AFTER_AES_2, AFTER_AES_2_CONSTANT);
 pub(super) static OUT_3: Map = affine(AFTER_AES_3, AFTER_AES_3_CONSTANT);
 
-/// Takes back ShiftRows, FIPS 197 §5.1.2.
+/// The shuffle that takes back ShiftRows, FIPS 197 §5.1.2.
 pub(super) static UNSHIFT: [u8; 16] = {
     let mut shuffle = [0; 16];
     let mut i = 0;

@@ -1,9 +1,9 @@
-//! Camellia on one block at a time, for low latency: what CBC encryption needs.
+//! Camellia on one block at a time, with the low latency that CBC encryption needs.
 //!
-//! A half's eight bytes are arranged by the S-box they go through: those of s1, s2 and s3 in the
-//! low half of a vector, those of s4 in the high half. P then sums bytes that shuffles bring from
-//! there, half of them into the vector's low half and half into the high one. The sum of the two
-//! halves is left to the shuffles that arrange the bytes for the next round.
+//! A half's eight bytes are arranged by the S-box that they go through: the bytes of s1, s2 and s3
+//! in the low half of a vector, the bytes of s4 in the high half. P then sums bytes that shuffles
+//! bring from there, half of them into the vector's low half and half into the high one. The
+//! shuffles that arrange the bytes for the next round also sum the two halves.
 //!
 //! Ref. RFC 3713 §2.3 and §2.4.
 //!
@@ -18,17 +18,18 @@ use std::arch::x86_64::*;
 use super::super::Block;
 use super::super::schedule::Order;
 
-/// A way to do the S-boxes.
+/// A way to compute the S-boxes.
 pub(super) trait Boxes {
     /// Three vectors: s1 of the low half and s4 of the high half, s2 of the low, s3 of the low.
     unsafe fn boxes(x: __m128i) -> [__m128i; 3];
     unsafe fn xor3(a: __m128i, b: __m128i, c: __m128i) -> __m128i;
 }
 
-/// No byte: a shuffle gives zero.
+/// The shuffle index that gives zero instead of a byte.
 const NONE: u8 = 0x80;
 
-/// Where each byte of a half is once arranged, the two of each S-box side by side.
+/// The places of a half's bytes once they are arranged, with the two bytes of each S-box side by
+/// side.
 const PLACES: [u8; 8] = [0, 2, 4, 8, 3, 5, 9, 1];
 
 /// The S-box of each byte of a half, as an index into what [`Boxes::boxes`] returns.

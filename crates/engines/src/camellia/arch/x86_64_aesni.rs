@@ -154,7 +154,7 @@ impl Boxes for Plane16 {
         // SAFETY: as above.
         unsafe {
             let x = halves(x);
-            // s4 rotates its input: that is the high half.
+            // The high half goes to s4, which rotates its input.
             let x = _mm_blend_epi16::<0xf0>(map(&IN, x), map(&IN_4, x));
             let x = halves(sub_bytes(x));
             [map(&OUT, x), map(&OUT_2, x), map(&OUT_3, x)]
@@ -200,7 +200,7 @@ fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
 
 pub(in super::super) const OPS: Ops = passes!(By16, "avx,aes");
 
-/// With fewer live lanes the direct kernel is faster.
+/// The fewest live lanes for which this kernel is as fast as the direct one.
 const FEWEST: usize = 3;
 
 #[target_feature(enable = "avx,aes")]

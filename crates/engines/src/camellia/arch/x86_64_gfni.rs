@@ -24,10 +24,10 @@ use super::serial::{self, Boxes};
 pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::parse("avx2,gfni");
 pub(in super::super) const REQUIRES_512: FeatureSet = FeatureSet::parse("avx512bw,avx512vl,gfni");
 
-/// Up to so many blocks go in 128-bit registers.
+/// The greatest number of blocks that go in 128-bit registers.
 const SOME: usize = 16;
 
-/// The affine maps as operands, and what is added after each.
+/// The affine maps as operands, and the constants that are added after them.
 const M_BEFORE: i64 = BEFORE.matrix() as i64;
 const M_BEFORE_4: i64 = BEFORE_4.matrix() as i64;
 const M_AFTER: i64 = AFTER.matrix() as i64;
@@ -94,7 +94,7 @@ macro_rules! plane {
 
         #[inline(always)]
         unsafe fn double(self, next: Self) -> Self {
-            // Only output bit 0 has a row, and it is input bit 7.
+            // The matrix has a row for output bit 0 only, which takes input bit 7.
             const TOP_TO_BOTTOM: i64 = i64::MIN;
             // SAFETY: as above.
             unsafe {
@@ -290,7 +290,7 @@ fn many_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
 pub(in super::super) const OPS_256: Ops = passes!(By32, "avx2,gfni");
 pub(in super::super) const OPS_512: Ops = passes!(By64, "avx512bw,avx512vl,gfni");
 
-/// With fewer live lanes, of 16 and of 32, the direct kernel is faster.
+/// The fewest live lanes, of 16 and of 32, for which this kernel is as fast as the direct one.
 const FEWEST: usize = 2;
 const FEWEST_OF_32: usize = 3;
 
@@ -318,7 +318,7 @@ pub(in super::super) fn ctr_lanes_256(jobs: &mut [&mut CtrJob<'_>]) {
     }
 }
 
-/// As [`cbc_lanes_256`], with three-way additions and twice the registers.
+/// Does the same as [`cbc_lanes_256`], with three-way additions and twice the registers.
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
 pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: this function has the features.
@@ -331,7 +331,7 @@ pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_>]) {
     }
 }
 
-/// As [`ctr_lanes_256`], with three-way additions and twice the registers.
+/// Does the same as [`ctr_lanes_256`], with three-way additions and twice the registers.
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
 pub(in super::super) fn ctr_lanes_512(jobs: &mut [&mut CtrJob<'_>]) {
     // SAFETY: this function has the features.

@@ -124,7 +124,8 @@ impl Words for Vector {
         Vector(unsafe { veorq_u32(self.0, other.0) })
     }
 
-    /// Half a word by reversal; other counts by a shift and a shift that inserts.
+    /// Rotates by half a word with a reversal, and by other counts with a shift and a shift that
+    /// inserts.
     #[inline(always)]
     unsafe fn rotate<const LEFT: i32>(self) -> Self {
         // SAFETY: the caller has the features.
@@ -187,7 +188,7 @@ unsafe fn down(key: &Key, nonce: &Nonce, counter: u32, out: *mut u8) {
     }
 }
 
-/// A 4 by 4 matrix of words, its rows and columns exchanged.
+/// Transposes a 4 by 4 matrix of words.
 #[inline]
 #[target_feature(enable = "neon")]
 fn transpose([a, b, c, d]: [uint32x4_t; 4]) -> [uint32x4_t; 4] {

@@ -17,13 +17,13 @@ use super::super::poly1305::{BLOCK, Poly1305, Powers};
 /// Blocks in a group, one an element.
 pub(super) const GROUP: usize = 8;
 
-/// From this many blocks on, powers of r and the final sum are paid for.
+/// The fewest blocks that pay for the powers of r and the final sum.
 const VECTOR_BLOCKS: usize = 24;
 
 const MASK44: u64 = (1 << 44) - 1;
 const MASK42: u64 = (1 << 42) - 1;
 
-/// Which block of a group is in each element: the order in which unpacking leaves them.
+/// The block of a group in each element, in the order in which unpacking leaves them.
 pub(super) const BLOCK_OF_ELEMENT: [u64; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
 
 /// Three limbs of eight numbers.
@@ -60,8 +60,8 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
     mac.h = sum(reduce(multiply(acc, elements)));
 }
 
-/// The first one to eight blocks, so many that whole groups follow, as the last blocks of a group
-/// that begins with zeros; and the accumulator so far, added to the first of them.
+/// Takes the first one to eight blocks, so that whole groups follow. They become the last blocks of a
+/// group that begins with zeros, and the accumulator so far is added to the first of them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn first_group(h: [u64; 3], data: &[u8]) -> (Limbs, &[u8]) {
@@ -122,7 +122,7 @@ type Product = [Limbs; 2];
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn multiply(a: Limbs, b: Limbs) -> Product {
-    // Limbs that pass 2^132 come back times 20: 2^132 = 4 * 2^130 = 4 * 5.
+    // Limbs beyond 2^132 come back times 20, because 2^132 = 4 * 2^130 = 4 * 5.
     let s1 = twenty(b[1]);
     let s2 = twenty(b[2]);
     let zero = _mm512_setzero_si512();
@@ -154,7 +154,7 @@ pub(super) fn reduce([low, high]: Product) -> Limbs {
     let l2 = _mm512_add_epi64(low[2], _mm512_slli_epi64::<8>(high[1]));
     let l1 = _mm512_add_epi64(l1, _mm512_srli_epi64::<44>(low[0]));
     let l2 = _mm512_add_epi64(l2, _mm512_srli_epi64::<44>(l1));
-    // Above 2^130: what limb 2 holds past 42 bits, and its upper part at 2^140.
+    // The part above 2^130: limb 2 beyond 42 bits, and its upper part at 2^140.
     let top = _mm512_add_epi64(_mm512_srli_epi64::<42>(l2), _mm512_slli_epi64::<10>(high[2]));
     let five = _mm512_add_epi64(top, _mm512_slli_epi64::<2>(top));
     let l0 = _mm512_add_epi64(_mm512_and_si512(low[0], mask44), five);
@@ -184,7 +184,7 @@ fn twenty(a: __m512i) -> __m512i {
 fn powers(r: [u64; 2]) -> Powers {
     let limbs = limbs_of([r[0], r[1], 0]);
     let r1 = [splat(limbs[0]), splat(limbs[1]), splat(limbs[2])];
-    // Element l needs r to the power of e + 1 with e = 7 - block: by the bits of e.
+    // Element l needs r to the power of e + 1 with e = 7 - block, which is built from the bits of e.
     let exponent = _mm512_sub_epi64(splat(7), vector(&BLOCK_OF_ELEMENT));
     let r2 = reduce(multiply(r1, r1));
     let r4 = reduce(multiply(r2, r2));
@@ -201,7 +201,7 @@ fn powers(r: [u64; 2]) -> Powers {
     powers
 }
 
-/// `set` in elements whose exponent has the bit, else `clear`.
+/// Returns `set` in elements whose exponent has the bit, else `clear`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn choose(exponent: __m512i, bit: u64, clear: Limbs, set: Limbs) -> Limbs {

@@ -19,7 +19,7 @@ use super::super::poly1305::{BLOCK, Poly1305, Powers, step};
 /// Blocks in a group, one an element.
 pub(super) const GROUP: usize = 4;
 
-/// From this many blocks on, powers of r and the final sum are paid for.
+/// The fewest blocks that pay for the powers of r and the final sum.
 const VECTOR_BLOCKS: usize = 24;
 
 const MASK26: u64 = (1 << 26) - 1;
@@ -94,7 +94,8 @@ pub(super) fn split(group: &[u8]) -> Limbs {
     ]
 }
 
-/// What is multiplied by: limbs 0 to 4, then limbs 1 to 4 times 5, for what passes 2^130.
+/// The second factor of a multiplication: limbs 0 to 4, then limbs 1 to 4 times 5 for products that pass
+/// 2^130.
 pub(super) type Factor = [__m256i; 9];
 
 #[inline]

@@ -186,7 +186,7 @@ unsafe fn absorb<const ALL: bool>(macs: &mut Macs, strings: &Strings<'_>, at: us
     }
 }
 
-/// Which lane of the limbs a group's message is in: see [`BLOCK_OF_ELEMENT`].
+/// Returns the lane of the limbs that holds a group's message: see [`BLOCK_OF_ELEMENT`].
 #[inline(always)]
 const fn lane_of(message: usize) -> usize {
     2 * (message % 4) + message / 4

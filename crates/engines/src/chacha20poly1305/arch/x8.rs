@@ -25,7 +25,7 @@ const WIDTH: usize = ymm::WIDE;
 /// Groups of messages whose MACs run side by side.
 const SETS: usize = WIDTH / GROUP;
 
-/// Which message of a group is in each lane of the limbs: the order in which unpacking leaves them.
+/// The message of a group in each lane of the limbs, in the order in which unpacking leaves them.
 const MESSAGE_OF_LANE: [usize; GROUP] = [0, 2, 1, 3];
 
 /// Eight MACs, four a set, in limbs of 26 bits, not carried after their last product.
@@ -122,7 +122,7 @@ fn macs(keys: &OneTimeKeys) -> Macs {
             group[i] = (u128::from_le_bytes(halves[0]) & CLAMP).to_le_bytes();
         }
         let mut limbs = split(group.as_flattened());
-        // Without the bit that marks a block.
+        // The bit that marks a block is taken off again.
         limbs[4] = _mm256_andnot_si256(_mm256_set1_epi64x(1 << 24), limbs[4]);
         macs.r[set] = factor(limbs);
     }
@@ -147,7 +147,8 @@ fn absorb<const ALL: bool>(macs: &mut Macs, strings: &Strings<'_>, at: usize) {
             present[lane] = -i64::from(!rest.is_empty());
         }
         let h = macs.h[set];
-        // Carries come right before the product, so that the compiler sees that 32 bits are enough.
+        // The carries come right before the product, so that the compiler sees that 32 bits are
+        // enough.
         let next = multiply(reduce(add(h, split(group.as_flattened()))), &macs.r[set]);
         let [a, b, c, d] = present;
         let present = _mm256_set_epi64x(d, c, b, a);

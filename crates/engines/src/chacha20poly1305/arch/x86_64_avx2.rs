@@ -165,7 +165,8 @@ impl Words for Vector {
         Vector(unsafe { _mm256_xor_si256(self.0, other.0) })
     }
 
-    /// Whole bytes by a byte shuffle, which is one instruction; other counts by two shifts.
+    /// Rotates by whole bytes with a byte shuffle, which is one instruction, and by other counts
+    /// with two shifts.
     #[inline(always)]
     unsafe fn rotate<const LEFT: i32>(self) -> Self {
         // SAFETY: the caller has the features.
@@ -181,7 +182,7 @@ impl Words for Vector {
     }
 }
 
-/// The shuffle that rotates words left by so many bytes.
+/// Returns the shuffle that rotates words left by so many bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn byte_rotation<const BYTES: i64>() -> __m256i {

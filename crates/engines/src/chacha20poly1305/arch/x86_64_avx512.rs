@@ -139,8 +139,8 @@ fn xor(mut data: InOut<'_>, pad: &[u8]) {
     }
 }
 
-/// As [`xor`], and leaves what it wrote in `pad` (see [`Tier::xor_and_keep`]), which is part of a
-/// [`Pad`].
+/// Does the same as [`xor`], and leaves the output in `pad` too (see [`Tier::xor_and_keep`]), which
+/// is part of a [`Pad`].
 ///
 /// # Safety
 /// `pad` is aligned to 64 bytes.
@@ -232,8 +232,8 @@ impl Rows for Vector {
     }
 }
 
-/// 256 bits: what is short enough to fit waits for the rounds' latency alone, which is less here
-/// where 512-bit operations take two turns.
+/// A vector of 256 bits, for objects that are short enough. Such an object waits only for the
+/// rounds' latency, which is less here on processors whose 512-bit operations take two turns.
 #[derive(Clone, Copy)]
 struct Narrow(__m256i);
 
@@ -386,7 +386,7 @@ fn down(key: &Key, nonce: &Nonce, counter: u32) -> [__m512i; WIDE] {
     finish(x, key, nonce, counter)
 }
 
-/// Adds the state to what the rounds made of it, and turns words into blocks.
+/// Adds the state to the rounds' result, and turns words into blocks.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn finish(mut x: [Vector; 16], key: &Key, nonce: &Nonce, counter: u32) -> [__m512i; WIDE] {
@@ -397,11 +397,11 @@ fn finish(mut x: [Vector; 16], key: &Key, nonce: &Nonce, counter: u32) -> [__m51
     transpose(x)
 }
 
-/// A 16 by 16 matrix of words, its rows and columns exchanged.
+/// Transposes a 16 by 16 matrix of words.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn transpose(x: [Vector; 16]) -> [__m512i; 16] {
-    // Words 4 g to 4 g + 3 of block 4 l + k, in part l of `quads[g][k]`.
+    // Part l of `quads[g][k]` holds words 4 g to 4 g + 3 of block 4 l + k.
     let mut quads = [[_mm512_setzero_si512(); 4]; 4];
     for g in 0..4 {
         let [a, b, c, d] = [x[4 * g].0, x[4 * g + 1].0, x[4 * g + 2].0, x[4 * g + 3].0];

@@ -22,11 +22,11 @@ const SET: usize = 2;
 pub(super) trait Ymm: Rows {
     /// The plain vector as this type.
     fn of(vector: __m256i) -> Self;
-    /// This as a plain vector.
+    /// Returns this as a plain vector.
     fn vector(self) -> __m256i;
 }
 
-/// Every row, its words moved down by `N` places.
+/// Moves the words of every row down by `N` places.
 ///
 /// # Safety
 /// As the file's head says.
@@ -145,7 +145,7 @@ unsafe fn rounds<V: Ymm>(mut x: [V; 16]) -> [V; 16] {
     x
 }
 
-/// Adds the state to what the rounds made of it, and turns words into blocks.
+/// Adds the state to the rounds' result, and turns words into blocks.
 #[inline(always)]
 unsafe fn finish<V: Ymm>(mut x: [V; 16], start: [V; 16]) -> [__m256i; 2 * WIDE] {
     // SAFETY: the caller's.
@@ -158,7 +158,7 @@ unsafe fn finish<V: Ymm>(mut x: [V; 16], start: [V; 16]) -> [__m256i; 2 * WIDE] 
             let low = quads([x[8 * half], x[8 * half + 1], x[8 * half + 2], x[8 * half + 3]]);
             let high = quads([x[8 * half + 4], x[8 * half + 5], x[8 * half + 6], x[8 * half + 7]]);
             for k in 0..4 {
-                // Lanes hold blocks k and 4 + k.
+                // The two lanes hold blocks k and 4 + k.
                 out[2 * k + half] = _mm256_permute2x128_si256::<0x20>(low[k], high[k]);
                 out[2 * (4 + k) + half] = _mm256_permute2x128_si256::<0x31>(low[k], high[k]);
             }

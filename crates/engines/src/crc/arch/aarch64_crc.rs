@@ -92,8 +92,8 @@ fn copy<P: Instructions>(mut crc: u32, mut data: InOut<'_>) -> u32 {
     crc
 }
 
-/// Three stretches, the first two moved over those after them: the product of two reflected 32-bit
-/// numbers has an extra x, and the CRC of it another x^32.
+/// Returns the CRC over three stretches. The first two CRCs are moved over the stretches after
+/// them: the product of two reflected 32-bit numbers has an extra x, and its CRC another x^32.
 #[inline]
 #[target_feature(enable = "crc,aes")]
 fn three<P: Instructions>(crc: u32, stretches: &[u8; 3 * STRETCH]) -> u32 {

@@ -1,5 +1,5 @@
-//! Folding by carry-less multiplication: 128 bits at a time, and what is left of a message when
-//! wider steps have ended.
+//! Folding by carry-less multiplication: 128 bits at a time, and the rest of a message after wider
+//! steps.
 //!
 //! Registers hold reflected polynomials: bit 127 - i is the coefficient of x^i, so the low half
 //! has the higher powers. The product of two reflected 64-bit numbers is x times their product;
@@ -19,13 +19,13 @@ use super::super::Polynomial;
 use super::super::polynomial::x_to_the;
 use crate::InOut;
 
-/// Where a pass is in its input and, if it copies, in its output.
+/// The position of a pass in its input and, if it copies, in its output.
 pub(super) struct Cursor<'a, const COPY: bool> {
     input: *const u8,
     output: *mut u8,
     /// Bytes passed.
     passed: usize,
-    /// Bytes to come.
+    /// Bytes left to pass.
     left: usize,
     borrows: PhantomData<&'a mut [u8]>,
 }
@@ -45,7 +45,7 @@ impl<'a> Cursor<'a, true> {
 }
 
 impl<const COPY: bool> Cursor<'_, COPY> {
-    /// Bytes to come.
+    /// Returns the number of bytes left.
     #[inline(always)]
     pub(super) fn left(&self) -> usize {
         self.left
@@ -113,7 +113,7 @@ impl<const COPY: bool> Cursor<'_, COPY> {
         unsafe { self.xmm() }
     }
 
-    /// All that is left, fewer than 16 bytes, as a little-endian number.
+    /// Returns all bytes that are left, fewer than 16, as a little-endian number.
     ///
     /// # Safety
     /// Fewer than 16 bytes are left.
@@ -143,13 +143,14 @@ impl<const COPY: bool> Cursor<'_, COPY> {
     }
 }
 
-/// Multiplies by x^n when the product's extra x is counted, and the extra x^32 of a remainder in
-/// the low half of 64 bits.
+/// Returns the constant that multiplies by x^n. It makes up for the product's extra x, and for the
+/// extra x^32 of a remainder in the low half of 64 bits.
 const fn multiplier(p: u32, n: u64) -> u64 {
     x_to_the(p, n - 33) as u64
 }
 
-/// As [`multiplier`], with the remainder in the upper half, so that products stay short.
+/// Does the same as [`multiplier`], with the remainder in the upper half, so that products stay
+/// short.
 const fn short_multiplier(p: u32, n: u64) -> u64 {
     (x_to_the(p, n - 1) as u64) << 32
 }
@@ -174,8 +175,8 @@ const fn quotient(p: u32) -> u64 {
 pub(super) struct Constants<P>(PhantomData<P>);
 
 impl<P: Polynomial> Constants<P> {
-    /// To fold 128 bits over a distance in bits: for the low half, which is 64 bits further away,
-    /// and for the high one.
+    /// Returns the constants that fold 128 bits over a distance in bits: for the low half, which
+    /// is 64 bits further away, and for the high half.
     pub(super) const fn over(distance: u64) -> [u64; 2] {
         [multiplier(P::REFLECTED, distance + 64), multiplier(P::REFLECTED, distance)]
     }
@@ -184,7 +185,7 @@ impl<P: Polynomial> Constants<P> {
     const OVER_256: [u64; 2] = Self::over(256);
     const OVER_384: [u64; 2] = Self::over(384);
     const OVER_512: [u64; 2] = Self::over(512);
-    /// Times x^96 and times x^64.
+    /// The constants for a multiplication by x^96 and by x^64.
     const SHORT: [u64; 2] = [short_multiplier(P::REFLECTED, 96), short_multiplier(P::REFLECTED, 64)];
     /// The quotient and the polynomial itself, reflected in 33 bits.
     const BARRETT: [u64; 2] = [quotient(P::REFLECTED), (P::REFLECTED as u64) << 1 | 1];
@@ -196,7 +197,7 @@ fn pair(words: [u64; 2]) -> __m128i {
     unsafe { std::mem::transmute(words) }
 }
 
-/// `x` moved up by the distance that `constants` are for.
+/// Moves `x` up by the distance that `constants` are for.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn fold(x: __m128i, constants: [u64; 2]) -> __m128i {
@@ -243,13 +244,14 @@ unsafe fn short<P: Polynomial, const COPY: bool>(crc: u32, mut data: Cursor<'_, 
     }
     // SAFETY: fewer than 16 bytes, says the caller.
     let bytes = unsafe { data.rest() } ^ u128::from(crc);
-    // At the end of 128 bits; bytes of the CRC that no byte of the message met yet are kept back.
+    // The bytes stand at the end of 128 bits. Bytes of the CRC that no byte of the message has met
+    // yet are kept back.
     let x = bytes << (128 - 8 * len);
     let kept = if len < 4 { crc >> (8 * len) } else { 0 };
     reduce::<P>(pair([x as u64, (x >> 64) as u64])) ^ kept
 }
 
-/// The CRC of what was folded into `x`, at least 16 bytes, followed by what is left.
+/// Returns the CRC of the data that was folded into `x`, at least 16 bytes, followed by the rest.
 ///
 /// # Safety
 /// The cursor has passed 16 bytes.
@@ -295,13 +297,14 @@ const SHIFTS: [u8; 48] = {
 fn reduce<P: Polynomial>(x: __m128i) -> u32 {
     let short = pair(Constants::<P>::SHORT);
     let barrett = pair(Constants::<P>::BARRETT);
-    // To 96 bits: the low half times x^96, the high one times x^32.
+    // Reduces to 96 bits: the low half times x^96, the high one times x^32.
     let high = _mm_slli_si128::<4>(_mm_srli_si128::<8>(x));
     let x = _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(x, short), high);
-    // To 64, in the high half.
+    // Reduces to 64 bits, in the high half.
     let x = _mm_xor_si128(_mm_clmulepi64_si128::<0x10>(x, short), x);
     let x = _mm_srli_si128::<8>(x);
-    // To 32, by Barrett: the quotient of the upper powers, and what is left without its multiple.
+    // Reduces to 32 bits by Barrett: the quotient of the upper powers, and the remainder without
+    // its multiple.
     let upper = _mm_and_si128(x, _mm_cvtsi32_si128(-1));
     let q = _mm_and_si128(_mm_clmulepi64_si128::<0x00>(upper, barrett), _mm_cvtsi32_si128(-1));
     let x = _mm_xor_si128(_mm_clmulepi64_si128::<0x10>(q, barrett), x);

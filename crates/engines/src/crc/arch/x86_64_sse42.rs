@@ -86,8 +86,8 @@ fn three<const N: usize>(crc: u32, stretches: &[u8]) -> u32 {
     (c as u32) ^ times(a, far) ^ times(b, near)
 }
 
-/// What [`times`] moves a CRC over `bytes` zero bytes with: the product of two reflected 32-bit
-/// numbers has an extra x, and the CRC of it another x^32.
+/// Returns the constant with which [`times`] moves a CRC over `bytes` zero bytes. The product of
+/// two reflected 32-bit numbers has an extra x, and its CRC another x^32.
 const fn shift(bytes: usize) -> u32 {
     x_to_the(Castagnoli::REFLECTED, 8 * bytes as u64 - 33)
 }

@@ -17,11 +17,11 @@ pub(in super::super) const fn ops<P: Polynomial>() -> Ops<P> {
     Ops { update: update::<P>, copy: copy::<P>, polynomial: PhantomData }
 }
 
-/// CRC32c, which has an instruction of its own for what is short.
+/// The functions of CRC32c, whose own instruction serves short data.
 pub(in super::super) const CASTAGNOLI: Ops<Castagnoli> =
     Ops { update: update_castagnoli, copy: copy::<Castagnoli>, polynomial: PhantomData };
 
-/// Below this many bytes the instruction is faster.
+/// The length in bytes below which the instruction is faster.
 const FOLDED: usize = 192;
 
 #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq")]
@@ -41,7 +41,7 @@ fn copy<P: Polynomial>(crc: u32, data: InOut<'_>) -> u32 {
     unsafe { message::<P, true>(crc, Cursor::<true>::new(data)) }
 }
 
-/// Distances between the registers of a step, and between its parts of 128 bits.
+/// The distances between the registers of a step, and between a register's parts of 128 bits.
 struct Wide<P>(PhantomData<P>);
 
 impl<P: Polynomial> Wide<P> {
@@ -49,7 +49,7 @@ impl<P: Polynomial> Wide<P> {
     const OVER_1024: [u64; 2] = Constants::<P>::over(1024);
     const OVER_1536: [u64; 2] = Constants::<P>::over(1536);
     const OVER_2048: [u64; 2] = Constants::<P>::over(2048);
-    /// Each part onto the last, which stays.
+    /// The distances of each part to the last one, which stays.
     const ONTO_LAST: [[u64; 2]; 4] =
         [Constants::<P>::over(384), Constants::<P>::over(256), Constants::<P>::over(128), [0; 2]];
 }
@@ -95,7 +95,7 @@ unsafe fn steps<P: Polynomial, const COPY: bool>(
     fold(x[0], all(Wide::<P>::OVER_1536), last)
 }
 
-/// `x` moved up by the distance that `constants` are for, onto `next`.
+/// Moves `x` up by the distance that `constants` are for, onto `next`.
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn fold(x: __m512i, constants: __m512i, next: __m512i) -> __m512i {
@@ -105,7 +105,7 @@ fn fold(x: __m512i, constants: __m512i, next: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0x96>(low, high, next)
 }
 
-/// Four parts of 128 bits folded into one.
+/// Folds four parts of 128 bits into one.
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn narrow<P: Polynomial>(x: __m512i) -> __m128i {
