@@ -49,7 +49,7 @@ pub struct CbcJob<'a> {
     pub key: &'a Cbc,
     /// The initialisation vector before, the last block of ciphertext after.
     pub iv: [u8; BLOCK],
-    /// Whole blocks.
+    /// The data, in whole blocks.
     pub data: InOut<'a>,
 }
 
@@ -59,34 +59,35 @@ pub struct CfbJob<'a> {
     pub key: &'a Cfb,
     /// The initialisation vector before, the last whole block of ciphertext (if any) after.
     pub iv: [u8; BLOCK],
-    /// Of any length.
+    /// The data, of any length.
     pub data: InOut<'a>,
 }
 
 /// One message for [`MacLanes`](super::MacLanes).
 pub struct MacJob<'a> {
-    /// The key; it is only read, and what was added to it does not count.
+    /// The key, which is only read. Data that was added to it does not count.
     pub key: &'a Mac,
-    /// Of any length; padded with zeros as by [`Mac`].
+    /// The message, of any length, padded with zeros as [`Mac`] does.
     pub message: &'a [u8],
-    /// After: the last block, of which the MAC is the left part (4 bytes by custom).
+    /// The last block, once it has been computed. The MAC is its left part (4 bytes by custom).
     pub mac: [u8; BLOCK],
 }
 
-/// What the lanes need to know of a job. Its pointers are valid for its length; the output's is
-/// the input's or that of other memory.
+/// One job as the lanes see it. Its pointers are valid for its length. The output is the input's
+/// memory or does not overlap it.
 pub(super) trait Job<'k> {
-    /// Whether the ciphertext is the cipher's output plus the plaintext (CFB) or the cipher's output
-    /// for the plaintext plus the chaining value.
+    /// True if the ciphertext is the cipher's output plus the plaintext (CFB). False if it is the
+    /// cipher's output for the plaintext plus the chaining value.
     const FEEDBACK: bool = false;
-    /// Whether a block that is not whole is padded with zeros and is one.
+    /// True if an incomplete block is padded with zeros to a whole one.
     const PADDED: bool = false;
     /// The schedule and the direct kernel.
     fn keyed(&self) -> &'k Keyed;
     /// Bytes of message.
     fn len(&self) -> usize;
     fn input(&self) -> *const u8;
-    /// Where the ciphertext goes, if anywhere: the same answer for all jobs of a type.
+    /// Returns the place of the ciphertext, if the job writes any. The answer is the same for all
+    /// jobs of a type.
     fn output(&mut self) -> Option<*mut u8>;
     /// The chaining value.
     fn chain(&mut self) -> &mut [u8; BLOCK];
@@ -210,7 +211,7 @@ pub(super) fn direct<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     }
 }
 
-/// Deciphers one after another.
+/// Deciphers the jobs one after another, each with its direct kernel.
 pub(super) fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     for job in jobs {
         job.key.0.cbc(Direction::Decrypt, &mut job.iv, job.data.reborrow());

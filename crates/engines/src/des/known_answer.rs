@@ -38,7 +38,7 @@ const SINGLE_CFB: Vector = Vector {
     plaintext: TEXT,
     ciphertext: [0xf309_6249_c7f4_6e51, 0xa69e_839b_1a92_f784, 0x0346_7133_898e_a622],
 };
-/// "The qufck brown fox jump", as the standard has it.
+/// The vector with the plaintext "The qufck brown fox jump", which the standard spells so.
 const TRIPLE_ECB: Vector = Vector {
     key: &[0x0123_4567_89ab_cdef, 0x2345_6789_abcd_ef01, 0x4567_89ab_cdef_0123],
     iv: 0,
@@ -66,8 +66,8 @@ fn bytes(blocks: &[u64]) -> Vec<u8> {
 }
 
 impl Vector {
-    /// Whether `pass` turns the plaintext into the ciphertext and back, and the plaintext
-    /// repeated many times, encrypted, back into itself.
+    /// Returns true if `pass` turns the plaintext into the ciphertext and back, and if the
+    /// plaintext repeated many times comes back too.
     fn holds(&self, pass: impl Fn(Direction, &mut [u8; BLOCK], &mut [u8])) -> bool {
         let (plaintext, ciphertext) = (bytes(&self.plaintext), bytes(&self.ciphertext));
         let both_ways = |from: &[u8], to: Option<&[u8]>| {
@@ -125,7 +125,8 @@ pub(super) fn triple_cfb(kernel: Bound<Ops>) -> bool {
     TRIPLE_CFB.cfb(kernel)
 }
 
-/// The last block of the CBC vector, with the first block changed to what the vector makes of it.
+/// Checks the last block of the CBC vector. The vector is XORed onto the first block, because the
+/// MAC begins with a zero vector.
 pub(super) fn mac(kernel: Bound<Ops>) -> bool {
     let Vector { key, iv, plaintext: [first, rest @ ..], ciphertext } = SINGLE_CBC;
     Mac::with_kernel(kernel, &bytes(key)).is_ok_and(|mut mac| {
@@ -200,7 +201,7 @@ pub(super) fn triple_cfb_lanes(kernel: Bound<LanesOps>) -> bool {
     TRIPLE_CFB.cfb_lanes(kernel)
 }
 
-/// As [`mac`].
+/// Checks the same vector as [`mac`], in lanes.
 pub(super) fn mac_lanes(kernel: Bound<LanesOps>) -> bool {
     let Vector { key, iv, plaintext: [first, rest @ ..], ciphertext } = SINGLE_CBC;
     let Ok(key) = Mac::new(Features::none(), &bytes(key)) else { return false };

@@ -1,10 +1,10 @@
-//! Many messages at a time, each under its own key: CBC, CFB encryption and the MAC are chains, and
-//! many chains fill the lanes that one leaves empty.
+//! Many messages at a time, each under its own key. CBC, CFB encryption and the MAC are chains, and
+//! many chains fill the lanes that a single one leaves empty.
 //!
 //! Ref. FIPS 81 and NIST SP 800-38A §6.2 (CBC), §6.3 (CFB with 64-bit segments); FIPS 113 (the MAC).
 //!
-//! The messages are put in order, the longest first, and go in waves as wide as the kernel, see
-//! `side_by_side.rs`. Triple DES and DES go apart.
+//! The messages are sorted with the longest first, and go in waves as wide as the kernel, see
+//! `side_by_side.rs`. Triple DES and DES go separately.
 //!
 //! # Safety
 //! The entry points need their kernel's features; the managers hold a [`Bound`], the proof that
@@ -80,12 +80,13 @@ macro_rules! manager {
                 self.kernel.kernel()
             }
 
-            /// From how many messages lanes take less time than the direct kernel for chains.
+            /// Returns the least number of messages for which lanes take less time than the direct
+            /// kernel for chains.
             pub fn crossover(&self) -> Crossover {
                 self.kernel.ops().crossover
             }
 
-            /// Whether so few jobs are better done one after another.
+            /// Returns true if there are so few jobs that one after another is faster.
             fn few(&self, jobs: &[&mut $job<'_>]) -> bool {
                 let longest = jobs.iter().map(|job| job.len()).max().unwrap_or(0);
                 jobs.len() < self.crossover().objects(longest)
@@ -125,7 +126,7 @@ manager! {
 }
 
 impl CbcLanes {
-    /// Encrypts; the order of the references may change.
+    /// Encrypts every message, and may reorder the references.
     ///
     /// # Panics
     /// When a job's data is not whole blocks.
@@ -138,7 +139,7 @@ impl CbcLanes {
         in_order(jobs, |jobs| unsafe { (self.kernel.ops().cbc)(jobs) });
     }
 
-    /// Decrypts; the order of the references may change.
+    /// Decrypts every message, and may reorder the references.
     ///
     /// # Panics
     /// When a job's data is not whole blocks.
@@ -150,7 +151,7 @@ impl CbcLanes {
 }
 
 impl CfbLanes {
-    /// Encrypts; the order of the references may change.
+    /// Encrypts every message, and may reorder the references.
     pub fn encrypt(&self, jobs: &mut [&mut CfbJob<'_>]) {
         if self.few(jobs) {
             return direct(jobs);
@@ -161,7 +162,7 @@ impl CfbLanes {
 }
 
 impl MacLanes {
-    /// Writes each job's MAC; the order of the references may change.
+    /// Writes each job's MAC, and may reorder the references.
     pub fn mac(&self, jobs: &mut [&mut MacJob<'_>]) {
         for job in jobs.iter_mut() {
             job.mac = [0; BLOCK];

@@ -10,11 +10,10 @@ use super::ops::{BLOCK, Keyed, Ops};
 use crate::Error;
 use crate::kernel::{Bound, Kernel};
 
-/// The MAC of one message, in pieces of any length. A message that isn't whole blocks is padded
-/// with zeros, and the empty message is none: its MAC is zero.
+/// The MAC of one message, in pieces of any length. A message that isn't whole blocks is padded with zeros. The empty
+/// message has no block, and its MAC is zero.
 ///
-/// The MAC is weak: it is forged easily where messages of different lengths share a key, and 32
-/// bits are few.
+/// The MAC is weak. Forging is easy if messages of different lengths share a key, and 32 bits are few.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -35,7 +34,7 @@ pub struct Mac {
 /// the message was begun with.
 pub struct MacState {
     chain: [u8; BLOCK],
-    /// How many bytes of the block that is being filled are already added to `chain`.
+    /// The number of bytes of the current block that are already added to `chain`.
     filled: usize,
 }
 
@@ -67,7 +66,7 @@ impl Mac {
         &self.keyed
     }
 
-    /// A message of its own under this key, with nothing in it yet.
+    /// Begins an empty message of its own under this key.
     pub fn begin(&self) -> MacState {
         MacState::new()
     }
@@ -83,7 +82,7 @@ impl Mac {
         [a, b, c, d]
     }
 
-    /// The whole last block, of which FIPS 113 allows any number of bits from the left.
+    /// Returns the whole last block, of which FIPS 113 allows any number of bits from the left.
     pub fn finish_block(mut self) -> [u8; BLOCK] {
         self.state.block(&self.keyed)
     }
@@ -99,7 +98,8 @@ impl MacState {
         self.add_all(&key.keyed, data);
     }
 
-    /// The MAC of what was added so far: the whole last block, of which FIPS 113 allows any number of bits from the left.
+    /// Returns the MAC of the pieces so far: the whole last block, of which FIPS 113 allows any number of bits from the
+    /// left.
     pub fn tag(&self, key: &Mac) -> [u8; BLOCK] {
         MacState { chain: self.chain, filled: self.filled }.block(&key.keyed)
     }
@@ -133,7 +133,7 @@ impl MacState {
         }
     }
 
-    /// Ciphers the block at hand. What it lacks counts as zeros.
+    /// Ciphers the current block. Missing bytes count as zeros.
     fn pad(&mut self, keyed: &Keyed) {
         keyed.mac(&mut self.chain, &[[0; BLOCK]]);
         self.filled = 0;

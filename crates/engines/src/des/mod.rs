@@ -1,7 +1,8 @@
 //! DES and triple DES in ECB, CBC and CFB with 64-bit feedback, and the DES MAC.
 //!
 //! Legacy: a DES key of 56 bits is found by search, and a 64-bit block repeats too soon (SP 800-67
-//! rev. 2 §3.3 allows 2^20 blocks under one bundle). For data that exists already.
+//! rev. 2 §3.3 allows 2^20 blocks under one bundle). These ciphers are for data that exists
+//! already.
 //!
 //! Every type takes a key of 8 bytes (DES), 16 (triple DES with K1 = K3) or 24 (three keys); parity
 //! bits are ignored and weak keys are taken, see [`weak_key`]. All kernels are constant-time.
@@ -39,7 +40,7 @@ use crate::modes::{BlockMode, Direction, StreamMode};
 use crate::{Error, InOut};
 use ops::Keyed;
 
-/// Best first. Every mode has the same kernels.
+/// The kernels, best first. Every mode has the same ones.
 static ROWS: &[Row<Ops>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_vbmi::ROW,
@@ -50,7 +51,7 @@ static ROWS: &[Row<Ops>] = &[
     portable::ROW,
 ];
 
-/// The same for the lanes.
+/// The kernels of the lanes, best first.
 static LANE_ROWS: &[Row<LanesOps>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_vbmi::LANES,
@@ -137,7 +138,7 @@ macro_rules! mode {
 }
 
 mode! {
-    /// ECB: each block alone. Equal blocks remain equal: for building other modes.
+    /// ECB: each block alone. Equal blocks remain equal; other modes are built on it.
     Ecb ["des-ecb", "3des-ecb"], ECB
 }
 mode! {
@@ -178,7 +179,7 @@ mode! {
 }
 
 impl Cbc {
-    /// CBC of which only the chaining value is kept.
+    /// Runs CBC and keeps only the chaining value.
     pub(crate) fn chain_only(&self, chain: &mut [u8; BLOCK], blocks: &[[u8; BLOCK]]) {
         self.0.mac(chain, blocks);
     }
@@ -229,8 +230,8 @@ impl StreamMode for Cfb {
     }
 }
 
-/// Keys under which two rounds or more have equal round keys: the four weak keys, for which
-/// encryption is decryption, and the six pairs of semi-weak keys. Without parity bits.
+/// Keys under which two rounds or more have equal round keys, without parity bits: the four weak
+/// keys, for which encryption is decryption, and the six pairs of semi-weak keys.
 #[rustfmt::skip]
 const WEAK: [u64; 16] = [
     0x0101010101010101, 0xfefefefefefefefe, 0xe0e0e0e0f1f1f1f1, 0x1f1f1f1f0e0e0e0e,
@@ -239,9 +240,9 @@ const WEAK: [u64; 16] = [
     0x1ffe1ffe0efe0efe, 0xfe1ffe1ffe0efe0e, 0xe0fee0fef1fef1fe, 0xfee0fee0fef1fef1,
 ];
 
-/// Whether any of the keys in `key`, 8 bytes each, is weak or semi-weak (SP 800-67 rev. 2 §3.3.2).
-/// The types here take such keys all the same. Parity bits are ignored; the time depends on the
-/// length only.
+/// Returns true if any of the keys in `key`, 8 bytes each, is weak or semi-weak (SP 800-67 rev. 2
+/// §3.3.2). The types here take such keys all the same. Parity bits are ignored. The time depends
+/// on the length only.
 pub fn weak_key(key: &[u8]) -> bool {
     let mut weak = subtle::Choice::from(0);
     for key in key.as_chunks::<BLOCK>().0 {

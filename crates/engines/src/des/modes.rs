@@ -1,4 +1,4 @@
-//! The modes, written once over what a kernel offers.
+//! The modes, written once over the functions of a kernel.
 //!
 //! Ref. FIPS 81; NIST SP 800-38A §6.1 (ECB), §6.2 (CBC), §6.3 (CFB with 64-bit segments);
 //! FIPS 113 (the MAC).
@@ -21,10 +21,10 @@ pub(super) trait Cipher {
     /// Blocks that [`Cipher::wide`] works on at a time.
     type Wide: AsRef<[u64]> + AsMut<[u64]> + Default + Zeroize;
 
-    /// Fewer blocks than this are worked on one or two at a time.
+    /// The least number of blocks for `wide`. Fewer are worked on one or two at a time.
     const WORTH: usize;
 
-    /// How many these are.
+    /// The number of blocks in `Wide`.
     const WIDTH: usize = size_of::<Self::Wide>() / BLOCK;
 
     /// One block.
@@ -43,14 +43,16 @@ pub(super) trait Cipher {
         unsafe { [Self::one(keys, blocks[0]), Self::one(keys, blocks[1])] }
     }
 
-    /// The first `used` blocks of a buffer; what becomes of the others doesn't matter.
+    /// Ciphers the first `used` blocks of a buffer. The other blocks may hold anything
+    /// afterwards.
     ///
     /// # Safety
     /// The kernel's features exist.
     unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Self::Wide, used: usize);
 }
 
-/// A mode whose blocks don't wait for each other: as many at a time as the kernel takes.
+/// Runs a mode whose blocks don't wait for each other, with as many at a time as the kernel
+/// takes.
 #[inline(always)]
 unsafe fn parallel<C: Cipher>(schedule: &Schedule, direction: Direction, mut pass: Parallel<'_>) {
     let keys = schedule.groups(direction);
@@ -80,7 +82,7 @@ unsafe fn parallel<C: Cipher>(schedule: &Schedule, direction: Direction, mut pas
     }
 }
 
-/// What stands around the cipher in the modes whose blocks don't wait for each other.
+/// The additions around the cipher in the modes whose blocks don't wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     /// Nothing.
@@ -125,7 +127,8 @@ impl Parallel<'_> {
                     data.store(BLOCK * i, block.to_ne_bytes());
                 }
             }
-            // From the end, because in place each store removes what the block after needed.
+            // The blocks are stored from the end, because in place each store overwrites the
+            // ciphertext that the block after it needed.
             Around::CbcDecrypt => {
                 for i in (1..blocks.len()).rev() {
                     let before = u64::from_ne_bytes(data.load(BLOCK * (i - 1)));
@@ -167,7 +170,7 @@ pub(super) unsafe fn cbc<C: Cipher>(
     }
 }
 
-/// CFB: the same, and both run the cipher forwards.
+/// CFB: decryption is parallel, encryption a chain, and both run the cipher forwards.
 #[inline(always)]
 pub(super) unsafe fn cfb<C: Cipher>(
     schedule: &Schedule,

@@ -55,7 +55,7 @@ macro_rules! entry_points {
     }};
 }
 
-/// The row of a kernel that is compiled for what it requires.
+/// The row of a kernel that is compiled for the features it requires.
 #[cfg(target_arch = "x86_64")]
 macro_rules! row {
     ($name:literal, $features:literal, $cipher:ty, $note:literal) => {

@@ -3,7 +3,7 @@
 //! Ref. FIPS 46-3, "Enciphering" and appendix 1.
 //!
 //! One block: each output bit of an S-box is a truth table of 64 bits, that is, one word. The word
-//! is rotated by the S-box's input, so that the bit looked up arrives where P wants it, and masked.
+//! is rotated by the S-box's input, so that the entry arrives at its place in P, and masked.
 //!
 //! # Safety
 //! Nothing here needs a feature; the functions are `unsafe` because every kernel's are.
@@ -44,7 +44,7 @@ pub(super) const LANES: Row<LanesOps> = Row {
     ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, or of blocks to decipher, that lanes are worth.
+/// The least number of messages, or of blocks to decipher, for which lanes pay.
 const FEWEST: usize = 7;
 
 sliced!(u64, 64, Words);

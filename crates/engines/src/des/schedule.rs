@@ -17,21 +17,22 @@ pub(super) const MAX_ROUNDS: usize = 48;
 /// The most keys in a bundle.
 pub(super) const MAX_KEYS: usize = 3;
 
-/// Which of the three ciphers runs backwards (SP 800-67 rev. 2 §3.1: E, D, E).
+/// The index of the cipher that runs backwards among the three (SP 800-67 rev. 2 §3.1: E, D, E).
 const DECIPHERING: usize = 1;
 
 /// Round keys for encryption and decryption, for one key or three.
 ///
-/// It lies where its key lies, so that whoever chooses that place has chosen it for all of the key. That makes
-/// it a value of about 10 KB, which a program that moves keys about had better box. Nine tenths of it are the masks of 48 rounds,
-/// 192 bytes each, which bitsliced kernels read as they are: to keep fewer would mean to make them again in each operation.
-/// A single key has room for three, so that both are one type and a kernel is given one address.
+/// The schedule is stored in the key itself, so that the caller who chooses the key's memory has chosen it for all
+/// secrets. A key is therefore a value of about 10 KB, which a program that moves keys about should box. Nine tenths of
+/// it are the masks of 48 rounds, 192 bytes each, which bitsliced kernels read as they are; with fewer, each operation
+/// would have to make them again. A single key has room for three, so that both are one type and a kernel is given one
+/// address.
 ///
-/// Triple encryption is 48 rounds: between two of its ciphers the final permutation of one and the
-/// initial permutation of the next cancel, and what is left is that the halves change places.
+/// Triple encryption is 48 rounds. Between two of its ciphers the final permutation of one and the initial permutation
+/// of the next cancel, and the halves only change places.
 #[derive(Clone)]
 pub struct Schedule {
-    /// By direction, the key of each round in the order of use.
+    /// The key of each round in the order of use, by direction.
     groups: [[Groups; MAX_ROUNDS]; 2],
     /// The same bits as masks, in the order of encryption.
     masks: [Masks; MAX_ROUNDS],
@@ -44,8 +45,8 @@ pub struct Schedule {
     rounds: usize,
 }
 
-/// The key of one round, each bit as a word of zeros or ones: `0[j][s]` is bit `j + 1` for S-box
-/// `s + 1`. A type of its own because it is zeroised whole, not word by word.
+/// The key of one round, each bit as a word of zeros or ones: `0[j][s]` is bit `j + 1` for S-box `s + 1`. The type is
+/// separate because it is zeroised whole, not word by word.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Masks(pub(super) [[u32; 8]; 6]);
 
@@ -102,7 +103,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// For each round in the order of use the key bits of the eight S-boxes, six in a byte.
+    /// Returns for each round, in the order of use, the key bits of the eight S-boxes, six in a byte.
     #[inline(always)]
     pub(super) fn groups(&self, direction: Direction) -> &[Groups] {
         &self.groups[direction as usize][..self.rounds]
@@ -117,7 +118,7 @@ impl Schedule {
         }
     }
 
-    /// For each round in the order of encryption what [`order_key`] makes of it.
+    /// Returns for each round, in the order of encryption, the result of [`order_key`].
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn ordered(&self) -> &[Groups] {
@@ -130,7 +131,7 @@ impl Schedule {
         &self.keys
     }
 
-    /// 16, or 48 for triple encryption.
+    /// Returns 16, or 48 for triple encryption.
     #[inline(always)]
     pub(super) fn rounds(&self) -> usize {
         self.rounds

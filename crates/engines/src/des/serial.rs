@@ -1,4 +1,4 @@
-//! What the one-block forms of all kernels share: the outer permutations.
+//! The outer permutations, which the one-block forms of all kernels share.
 //!
 //! Ref. FIPS 46-3, "Enciphering": IP and its inverse.
 
@@ -10,8 +10,9 @@ fn exchange(a: &mut u32, b: &mut u32, shift: u32, mask: u32) {
     *a ^= t << shift;
 }
 
-/// IP: the left and the right half, bit 1 at the top. In rows of eight bits IP is a transposition
-/// that parts even columns from odd ones; five exchanges between the halves make it.
+/// Applies IP, and returns the left and the right half with bit 1 at the top. In rows of eight
+/// bits IP is a transposition that separates even columns from odd ones, and five exchanges
+/// between the halves perform it.
 #[inline(always)]
 pub(super) fn initial(block: u64) -> (u32, u32) {
     let block = u64::from_be_bytes(block.to_ne_bytes());

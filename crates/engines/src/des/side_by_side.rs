@@ -1,9 +1,9 @@
-//! The lanes' work, written once over what a kernel offers: chains of many messages in step, and
-//! the blocks of many messages gathered for one pass.
+//! The lanes' work, written once over the functions of a kernel: chains of many messages in step,
+//! and the blocks of many messages gathered for one pass.
 //!
-//! A wave goes by batches of 64 bytes of every message, so that each line of memory is touched
-//! once. Messages are in order, the longest first: the live lanes are the first ones. Between
-//! batches all that is kept is in the jobs, and a wave may go on in a narrower form.
+//! A wave goes by batches of 64 bytes of every message, so that each line of memory is touched once.
+//! The messages are sorted with the longest first, so the live lanes are the first ones. Between
+//! batches the whole state is in the jobs, and a wave may go on in a narrower form.
 //!
 //! Ref. FIPS 81; NIST SP 800-38A §6.2 (CBC), §6.3 (CFB with 64-bit segments); FIPS 113 (the MAC).
 //!
@@ -26,7 +26,7 @@ use crate::modes::Direction;
 /// Blocks of one message in a batch.
 pub(super) const BATCH: usize = 8;
 
-/// Blocks, one of each of `W` messages or `W` of one.
+/// A row of blocks: one of each of `W` messages, or `W` of one.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Row<const W: usize>(pub(super) [u64; W]);
@@ -75,7 +75,7 @@ impl Row<512> {
 
 #[cfg(target_arch = "x86_64")]
 impl<const W: usize> Row<W> {
-    /// 32 blocks from `at`, itself a multiple of 32.
+    /// Returns 32 blocks from `at`, itself a multiple of 32.
     #[inline(always)]
     pub(super) fn part(&mut self, at: usize) -> &mut Row<32> {
         assert!(at.is_multiple_of(32));
@@ -100,15 +100,15 @@ impl<const W: usize> Zeroize for Batch<W> {
     }
 }
 
-/// How a kernel moves batches: eight messages between memory and the lanes.
+/// A kernel's way to move batches: eight messages between memory and the lanes.
 pub(super) trait Transfer {
-    /// Reads up to 64 bytes for each of the lanes from `at`; beyond a message's end there are zeros.
+    /// Reads up to 64 bytes for each of the lanes from `at`. Beyond a message's end it reads zeros.
     ///
     /// # Safety
     /// The kernel's features exist, and each lane's pointer is valid for its length.
     unsafe fn load<const W: usize>(batch: &mut Batch<W>, at: usize, lanes: &[(*const u8, usize); 8]);
 
-    /// Writes what [`Transfer::load`] would have read.
+    /// Writes the bytes that [`Transfer::load`] would have read.
     ///
     /// # Safety
     /// The kernel's features exist, and each lane's pointer is valid for its length.
@@ -178,14 +178,14 @@ impl Transfer for Words {
 pub(super) trait Form<const W: usize> {
     type Transfer: Transfer;
 
-    /// Ciphers the first `live` lanes' blocks; what becomes of the others doesn't matter.
+    /// Ciphers the first `live` lanes' blocks. The other blocks may hold anything afterwards.
     ///
     /// # Safety
     /// The kernel's features exist.
     unsafe fn crypt(&self, blocks: &mut Row<W>, live: usize);
 }
 
-/// The schedule of each of `W` lanes; idle ones have the first one's.
+/// Returns the schedule of each of `W` lanes. Idle lanes have the first one's.
 #[inline(always)]
 pub(super) fn schedules<'k, J: Job<'k>, const W: usize>(jobs: &[&mut J]) -> [&'k Schedule; W] {
     let mut schedules = [jobs[0].keyed().schedule(); W];
@@ -195,13 +195,14 @@ pub(super) fn schedules<'k, J: Job<'k>, const W: usize>(jobs: &[&mut J]) -> [&'k
     schedules
 }
 
-/// Whether all jobs have the same key, seen by where its schedule is.
+/// Returns true if all jobs have the same key, which is compared by its schedule's address.
 #[inline(always)]
 pub(super) fn one_key<'k, J: Job<'k>>(jobs: &[&mut J]) -> bool {
     jobs.iter().all(|job| std::ptr::eq(job.keyed().schedule(), jobs[0].keyed().schedule()))
 }
 
-/// How far jobs have come: the first `live` of them have done `done` bytes, the others all.
+/// The progress of all jobs: the first `live` of them have done `done` bytes, and the others have
+/// ended.
 #[derive(Clone, Copy)]
 pub(super) struct Progress {
     pub(super) live: usize,
@@ -209,7 +210,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// None of these has begun; empty ones have ended.
+    /// Begins all of these jobs. Empty ones have ended already.
     #[inline(always)]
     pub(super) fn new<'k, J: Job<'k>>(jobs: &[&mut J]) -> Self {
         let mut progress = Progress { live: jobs.len(), done: 0 };
@@ -217,7 +218,7 @@ impl Progress {
         progress
     }
 
-    /// Does what is left with the jobs' direct kernels.
+    /// Ends the live jobs with their direct kernels.
     #[inline(always)]
     pub(super) fn finish<'k, J: Job<'k>>(self, jobs: &mut [&mut J]) {
         for job in &mut jobs[..self.live] {
@@ -225,7 +226,7 @@ impl Progress {
         }
     }
 
-    /// Those that have ended are at the end.
+    /// Retires the jobs that have ended, which are the last ones.
     #[inline(always)]
     fn retire<'k, J: Job<'k>>(&mut self, jobs: &[&mut J]) {
         while self.live > 0 && jobs[self.live - 1].len() <= self.done {
@@ -322,22 +323,22 @@ unsafe fn store<'k, T: Transfer, J: Job<'k>, const W: usize>(
     }
 }
 
-/// Blocks of consecutive jobs, from a place in one to a place in another.
+/// A place in the blocks of consecutive jobs.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     job: usize,
     at: usize,
 }
 
-/// What one pass of decryption holds beside the blocks.
+/// The blocks of one pass of decryption, and the data to finish them.
 pub(super) struct Gathered<const W: usize> {
     pub(super) blocks: Row<W>,
-    /// What each block's output is to be added to: the ciphertext block before.
+    /// The ciphertext block before each block, which is added to the cipher's output.
     before: Row<W>,
     begin: Place,
     end: Place,
     used: usize,
-    /// Whether all blocks have one key.
+    /// True if all blocks have one key.
     one_key: bool,
 }
 
@@ -348,7 +349,7 @@ impl<const W: usize> Gathered<W> {
         Gathered { blocks: Row::default(), before: Row::default(), begin, end: begin, used: 0, one_key: true }
     }
 
-    /// Takes the next blocks, as many as there are up to `W`, and says whose they are.
+    /// Takes the next blocks, up to `W`, and stores their schedules in `schedules`.
     #[inline(always)]
     pub(super) fn gather<'k>(&mut self, jobs: &mut [&mut CbcJob<'k>], schedules: &mut [&'k Schedule; W]) {
         self.begin = self.end;
@@ -375,7 +376,7 @@ impl<const W: usize> Gathered<W> {
         }
     }
 
-    /// Writes the outputs where their inputs were.
+    /// Writes each output to the place of its input.
     #[inline(always)]
     pub(super) fn scatter(&mut self, jobs: &mut [&mut CbcJob<'_>]) {
         let Place { mut job, mut at } = self.begin;
@@ -398,8 +399,8 @@ impl<const W: usize> Gathered<W> {
     }
 }
 
-/// Deciphers all blocks of all jobs, `W` at a time; when there are fewer than `fewest` in all, each
-/// job with its direct kernel.
+/// Deciphers all blocks of all jobs, `W` at a time. If there are fewer than `fewest` in all, each
+/// job goes to its direct kernel.
 #[inline(always)]
 pub(super) unsafe fn cbc_decrypt<K: Decipher<W>, const W: usize>(
     jobs: &mut [&mut CbcJob<'_>],
@@ -423,16 +424,17 @@ pub(super) unsafe fn cbc_decrypt<K: Decipher<W>, const W: usize>(
     gathered.wipe();
 }
 
-/// How a kernel deciphers independent blocks.
+/// A kernel's way to decipher independent blocks.
 pub(super) trait Decipher<const W: usize> {
-    /// The first `used` blocks, each under its own key or, if so said, all under one.
+    /// Deciphers the first `used` blocks, all under one key if `one_key`, otherwise each under its
+    /// own.
     ///
     /// # Safety
     /// The kernel's features exist.
     unsafe fn decipher(schedules: &[&Schedule; W], one_key: bool, blocks: &mut Row<W>, used: usize);
 }
 
-/// Slices in which a kernel ciphers `W` blocks.
+/// Slices with which a kernel ciphers `W` blocks.
 pub(super) trait Sliced<const W: usize>: Slice {
     type Transfer: Transfer;
 
@@ -444,15 +446,15 @@ pub(super) trait Sliced<const W: usize>: Slice {
     /// The kernel's features exist.
     unsafe fn many_keys(keys: &KeySlices<Self>, blocks: &mut Row<W>);
 
-    /// Makes the keys of all blocks ready.
+    /// Prepares the keys of all blocks.
     ///
     /// # Safety
     /// The kernel's features exist.
     unsafe fn keys(schedules: &[&Schedule; W], direction: Direction) -> KeySlices<Self>;
 }
 
-/// Implements [`Sliced`] for a type of slices. Its functions are not inlined: every kind of job has
-/// the same.
+/// Implements [`Sliced`] for a type of slices. The functions are not inlined, because every kind of
+/// job has the same ones.
 macro_rules! sliced {
     ($slice:ty, $width:literal, $transfer:ty $(, $features:literal)?) => {
         const _: () = {
@@ -507,7 +509,7 @@ macro_rules! sliced {
 pub(super) use sliced;
 
 impl<const W: usize> Row<W> {
-    /// The blocks as slices are transposed to and from: little-endian words.
+    /// Turns the blocks into the little-endian words that slices are transposed from, or back.
     #[inline(always)]
     pub(super) fn swap(&mut self) {
         if cfg!(target_endian = "big") {

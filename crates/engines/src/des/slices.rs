@@ -1,5 +1,5 @@
-//! DES bitsliced: bit `i` of all blocks in slice `i`, so that S-boxes are circuits and the
-//! permutations are names.
+//! DES bitsliced: slice `i` has bit `i` of all blocks, so that the S-boxes are circuits and the
+//! permutations only rename slices.
 //!
 //! Ref. FIPS 46-3, "Enciphering"; E. Biham, "A Fast New DES Implementation in Software", 1997.
 //!
@@ -16,7 +16,8 @@ use super::schedule::{MAX_KEYS, Masks, Schedule};
 use super::tables::{IP, PC1, PC2, PLACE, ROTATION};
 use crate::modes::Direction;
 
-/// As many blocks as it has bits, one bit of each. All functions need the kernel's features.
+/// One bit of each block, for as many blocks as the type has bits. All functions need the kernel's
+/// features.
 #[allow(clippy::missing_safety_doc, reason = "said above, once")]
 pub(super) trait Slice: Copy {
     /// All lanes the same word, itself all zeros or all ones.
@@ -38,7 +39,7 @@ pub(super) trait Slice: Copy {
 #[cfg(any(test, target_arch = "x86_64"))]
 #[allow(clippy::missing_safety_doc, reason = "said above, once")]
 pub(super) trait Ternary: Slice {
-    /// The function with the truth table `F`: bit `4a + 2b + c` of it.
+    /// The function with the truth table `F`, of which it returns bit `4a + 2b + c`.
     unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self;
 }
 
@@ -52,7 +53,7 @@ pub(super) trait Keys<V> {
 
 /// The key of one round.
 pub(super) trait RoundKey<V> {
-    /// Bit `bit + 1` of what is added to the input of S-box `BOX + 1`.
+    /// Returns bit `bit + 1` of the key that is added to the input of S-box `BOX + 1`.
     ///
     /// # Safety
     /// The kernel's features exist.
@@ -89,7 +90,7 @@ impl<V: Slice> RoundKey<V> for &Masks {
 }
 
 /// A key for each block: the halves C and D of each of up to three keys, bit by bit. All rounds
-/// choose from the same bits, rotated; each half stands there twice, so that the round's is a
+/// choose from the same bits, rotated. Each half stands there twice, so that a round's half is a
 /// window of it.
 #[repr(C, align(64))]
 pub(super) struct KeySlices<V> {
@@ -99,7 +100,7 @@ pub(super) struct KeySlices<V> {
 }
 
 impl<V: Slice> KeySlices<V> {
-    /// No keys yet, for blocks that all go through that many ciphers.
+    /// Returns room for the keys of blocks that all go through that many ciphers.
     #[inline(always)]
     pub(super) fn new(ciphers: usize, direction: Direction) -> Self {
         KeySlices { keys: [[[MaybeUninit::uninit(); 56]; 2]; MAX_KEYS], ciphers, direction }
@@ -190,7 +191,7 @@ pub(super) unsafe fn crypt<V: Slice>(keys: impl Keys<V>, rows: &mut [V; 64]) {
             rows[slice(IP[i])] = l[i];
             rows[slice(IP[32 + i])] = r[i];
         }
-        // What the slices hold is the message.
+        // The working slices hold the message in the clear, so they are wiped.
         for i in 0..32 {
             (&raw mut l[i]).write_volatile(zero);
             (&raw mut r[i]).write_volatile(zero);
@@ -199,8 +200,8 @@ pub(super) unsafe fn crypt<V: Slice>(keys: impl Keys<V>, rows: &mut [V; 64]) {
     }
 }
 
-/// The slice that holds a block's bit, numbered from 1 at the left, when the block was read as a
-/// little-endian word.
+/// Returns the slice that holds a block's bit, numbered from 1 at the left, when the block was
+/// read as a little-endian word.
 const fn slice(bit: u8) -> usize {
     (bit as usize - 1) ^ 7
 }
@@ -321,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Both forms of an S-box on all 64 inputs at once, against the standard's table.
+    /// Checks both forms of an S-box on all 64 inputs at once, against the standard's table.
     fn check<const BOX: usize>() {
         // Lane x of input j is bit j of x, the first one at the top.
         let input = [5, 4, 3, 2, 1, 0].map(|bit| (0..64).fold(0u64, |w, x| w | (x >> bit & 1) << x));

@@ -1,4 +1,4 @@
-//! The tables of the standard, and what is derived from them at compile time.
+//! The tables of the standard, and the tables that are derived from them at compile time.
 //!
 //! Ref. FIPS 46-3, "Enciphering" (IP, E), appendix 1 (P, S1 to S8, PC-1, PC-2). Bits are numbered
 //! from 1 at the left, as there.
@@ -31,7 +31,7 @@ pub const PC2: [u8; 48] = [
     41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
 ];
 
-/// How far C and D are rotated before each round's choice, in all.
+/// The total rotation of C and D before each round's choice.
 pub(super) const ROTATION: [u8; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21, 23, 25, 27, 28];
 
 /// The S-boxes, row after row; bits 1 and 6 of the input choose the row, 2 to 5 the column.
@@ -87,7 +87,7 @@ pub const S: [[u8; 64]; 8] = [
     ],
 ];
 
-/// `TRUTH[s][q]`: output bit `q + 1` of S-box `s + 1` as a word; bit `x` of the word is its value
+/// `TRUTH[s][q]` is output bit `q + 1` of S-box `s + 1` as a word. Bit `x` of the word is its value
 /// for the input `x`, read as a six-bit number with bit 1 of the input at the top.
 pub(super) const TRUTH: [[u64; 4]; 8] = {
     let mut truth = [[0; 4]; 8];
@@ -101,7 +101,8 @@ pub(super) const TRUTH: [[u64; 4]; 8] = {
     truth
 };
 
-/// `PLACE[s][q]`: where P puts that output bit, as the bit's exponent in a 32-bit half block.
+/// `PLACE[s][q]` is the place to which P moves that output bit, as the bit's exponent in a 32-bit
+/// half block.
 pub(super) const PLACE: [[u32; 4]; 8] = {
     let mut place = [[0; 4]; 8];
     let mut i = 0;
@@ -113,11 +114,12 @@ pub(super) const PLACE: [[u32; 4]; 8] = {
     place
 };
 
-/// How far the right half must be rotated to the right for the input of S-box `s + 1` (the table
-/// E: bits 4s to 4s + 5, with bit 32 before bit 1 and bit 1 after bit 32) to be its six low bits.
+/// The right rotation of the right half that makes the input of S-box `s + 1` its six low bits.
+/// (The table E takes bits 4s to 4s + 5, with bit 32 before bit 1 and bit 1 after bit 32.)
 pub(super) const EXPANSION: [u32; 8] = [27, 23, 19, 15, 11, 7, 3, 31];
 
-/// `CHOICE[r][j]`: which bit of the key, from 0 at the left, is bit `j + 1` of round `r + 1`'s key.
+/// `CHOICE[r][j]` is the bit of the key, counted from 0 at the left, that is bit `j + 1` of round
+/// `r + 1`'s key.
 const CHOICE: [[u8; 48]; 16] = {
     let mut choice = [[0; 48]; 16];
     let mut i = 0;
@@ -131,7 +133,7 @@ const CHOICE: [[u8; 48]; 16] = {
     choice
 };
 
-/// `SPREAD[b][r]`: where bit `b` of the key stands in round `r + 1`'s key, as eight bytes of six
+/// `SPREAD[b][r]` has the places of the key's bit `b` in round `r + 1`'s key, as eight bytes of six
 /// bits each, the first S-box's in the first byte of memory.
 pub(super) static SPREAD: [[u64; 16]; 64] = {
     let mut spread = [[0; 16]; 64];

@@ -1,21 +1,21 @@
-//! How the rounds are wired when an S-box is one byte: from each output bit of the S-boxes through
-//! P and E to the inputs it becomes part of.
+//! The wiring of the rounds when an S-box is one byte: from each output bit of the S-boxes through
+//! P and E to the inputs that it becomes part of.
 //!
 //! An S-box has four output bits, and P and E take each to one S-box or two: to six in all, and to
-//! none of them twice. So let the look-up in S-box s give a byte with the bit for S-box t in place
-//! t. The eight bytes are a matrix of 8 by 8 bits, and its transpose has in byte t what S-box t
-//! takes in: bit i of it from the byte `7 - i`, as the transposing instruction has it. Two of its
-//! eight bits are empty, because no S-box feeds itself and one other. An index has room for six,
-//! so what S1 and S2 give, which would be bits 7 and 6, is copied into the empty ones before.
+//! none of them twice. So the look-up in S-box s gives a byte that has in place t the bit for S-box
+//! t. The eight bytes are a matrix of 8 by 8 bits, and byte t of its transpose is the input of
+//! S-box t: the transposing instruction takes bit i of it from the byte `7 - i`. Two of its eight
+//! bits are empty, because no S-box feeds itself and one other. An index has room for six, so the
+//! bits that S1 and S2 give, which would be bits 7 and 6, are copied into the empty ones before.
 //!
-//! All this only permutes the six bits of each S-box's input, which the tables and the keys follow.
+//! All this only permutes the six bits of each S-box's input, and the tables and the keys follow.
 
 use super::tables::{EXPANSION, PLACE, TRUTH};
 
-/// The key of one round: in each byte of memory the six bits of one S-box, S1's first.
+/// The key of one round: each byte of memory has the six bits of one S-box, beginning with S1.
 pub(super) type Groups = u64;
 
-/// `feed(s, t)`: which output bit of S-box `s + 1` S-box `t + 1` takes in, and as which bit of its
+/// Returns the output bit of S-box `s + 1` that S-box `t + 1` takes in, and its place in that
 /// input, read as a number.
 const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
     let mut i = 0;
@@ -29,7 +29,8 @@ const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// `ORDER[t][i]`: which bit of S-box `t + 1`'s input, as the standard has it, is bit `i` here.
+/// `ORDER[t][i]` is the bit of S-box `t + 1`'s input, as the standard numbers them, that is bit `i`
+/// here.
 const ORDER: [[usize; 6]; 8] = {
     let mut order = [[0; 6]; 8];
     let mut t = 0;
@@ -51,8 +52,8 @@ const ORDER: [[usize; 6]; 8] = {
     order
 };
 
-/// Whether byte `s` of the matrix is to be given the bit for S-box `t + 1` that S1 (0) or S2 (1)
-/// has: the first empty one takes it from the first that feeds `t`.
+/// Returns the S-box, S1 (0) or S2 (1), whose bit for S-box `t + 1` is copied into byte `s` of the
+/// matrix, if one is. The first empty byte takes the bit of the first S-box that feeds `t`.
 const fn copied(s: usize, t: usize) -> Option<usize> {
     if s < 2 || feed(s, t).is_some() {
         return None;
@@ -88,7 +89,7 @@ pub(super) const COPIES: [[u8; 8]; 2] = {
     copies
 };
 
-/// The input of S-box `t + 1` in the standard's order from that here.
+/// Turns an index of S-box `t + 1` into the input in the standard's order.
 const fn standard(t: usize, index: usize) -> usize {
     let mut x = 0;
     let mut i = 0;
@@ -102,7 +103,7 @@ const fn standard(t: usize, index: usize) -> usize {
 /// A table for each S-box.
 pub(super) type Tables = [[u8; 64]; 8];
 
-/// The S-boxes: byte s of the matrix by S-box s's index.
+/// The S-boxes: for S-box s and its index, byte s of the matrix.
 pub(super) const SUBSTITUTE: Tables = {
     let mut tables = [[0; 64]; 8];
     let mut i = 0;
@@ -116,7 +117,7 @@ pub(super) const SUBSTITUTE: Tables = {
     tables
 };
 
-/// From an input in the standard's order to the index.
+/// The index for each input in the standard's order.
 pub(super) const ENTER: Tables = {
     let mut tables = [[0; 64]; 8];
     let mut i = 0;
@@ -127,8 +128,8 @@ pub(super) const ENTER: Tables = {
     tables
 };
 
-/// From an index to the four bits of the half block that the S-box's input stands for, the middle
-/// ones: of odd S-boxes as the upper half of a byte.
+/// For each index the four bits of the half block in the middle of the S-box's input. For odd
+/// S-boxes they are the upper half of a byte.
 pub(super) const LEAVE: Tables = {
     let mut tables = [[0; 64]; 8];
     let mut i = 0;
@@ -161,7 +162,7 @@ const MOVES: [Groups; 11] = {
     words
 };
 
-/// A round key in the order of the indices, with [`SECOND`].
+/// Returns a round key in the order of the indices, with [`SECOND`] in it.
 pub(super) fn order_key(groups: Groups) -> Groups {
     let mut ordered = SECOND;
     for (d, mask) in MOVES.iter().enumerate() {

@@ -40,7 +40,7 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
     ops: lane_entry_points!(Crossover(&[(16, 10), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, and of blocks to decipher, that lanes are worth.
+/// The least number of messages, and of blocks to decipher, for which lanes pay.
 const FEWEST: usize = 7;
 const FEWEST_BLOCKS: usize = 14;
 
@@ -171,7 +171,7 @@ const TABLES: [[Lanes; 4]; 2] = {
     tables
 };
 
-/// Where P puts these bits.
+/// The places to which P moves these bits.
 const PLACES: [[Lanes; 4]; 2] = {
     let mut places = [[[0; 4]; 4]; 2];
     let mut i = 0;
@@ -182,7 +182,7 @@ const PLACES: [[Lanes; 4]; 2] = {
     places
 };
 
-/// How far to shift a half block, given twice, for the four S-boxes of each half.
+/// The shift counts of a half block, given twice, for the four S-boxes of each half.
 const SHIFTS: [Lanes; 2] = {
     let mut shifts = [[0; 4]; 2];
     let mut s = 0;
@@ -199,11 +199,11 @@ unsafe fn register(lanes: Lanes) -> __m256i {
     unsafe { _mm256_setr_epi64x(lanes[0] as i64, lanes[1] as i64, lanes[2] as i64, lanes[3] as i64) }
 }
 
-/// A half block as the eight S-boxes take it: six bits in each lane.
+/// A half block in the form that the eight S-boxes take: six bits in each lane.
 type Expanded = [__m256i; 2];
 
-/// `N` blocks side by side through all rounds. A round waits mostly for itself, so a second block
-/// costs little.
+/// Takes `N` blocks side by side through all rounds. A round mostly waits for its own results, so
+/// a second block costs little.
 #[inline(always)]
 unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N] {
     // SAFETY: as above.
@@ -230,7 +230,7 @@ unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N]
     }
 }
 
-/// E: a half block, given twice in every lane, as the S-boxes take it.
+/// Applies E: turns a half block, given twice in every lane, into the S-boxes' inputs.
 #[inline(always)]
 unsafe fn expand(half: __m256i) -> Expanded {
     // SAFETY: as above.
@@ -243,7 +243,7 @@ unsafe fn expand(half: __m256i) -> Expanded {
     }
 }
 
-/// The half block again: the middle four bits of each S-box's input.
+/// Turns the S-boxes' inputs back into the half block, which is the middle four bits of each.
 #[inline(always)]
 unsafe fn contract(half: Expanded) -> u32 {
     let mut out = 0;
@@ -274,14 +274,14 @@ unsafe fn rounds<const N: usize>(l: &mut [Expanded; N], r: &[Expanded; N], key: 
     }
 }
 
-/// The S-boxes and P, twice in every lane.
+/// Applies the S-boxes and P. The result stands twice in every lane.
 #[inline(always)]
 unsafe fn f(input: Expanded) -> __m256i {
     // SAFETY: as above.
     unsafe {
         let two =
             _mm256_or_si256(half(input[0], &TABLES[0], &PLACES[0]), half(input[1], &TABLES[1], &PLACES[1]));
-        // Lanes 0 and 1, 2 and 3; then the pairs.
+        // Lanes 0 and 1 are joined, and lanes 2 and 3; then the two pairs.
         let four = _mm256_or_si256(two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
         let all = _mm256_or_si256(four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four));
         _mm256_shuffle_epi32::<0b10_10_00_00>(all)

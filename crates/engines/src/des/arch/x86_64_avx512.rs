@@ -41,7 +41,7 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
     ops: lane_entry_points!(Crossover(&[(16, 12), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, and of blocks to decipher, that lanes are worth.
+/// The least number of messages, and of blocks to decipher, for which lanes pay.
 const FEWEST: usize = 7;
 const FEWEST_BLOCKS: usize = 18;
 
@@ -77,7 +77,7 @@ impl Decipher<256> for Avx512 {
     }
 }
 
-/// Batches by lines of 64 bytes.
+/// A transfer of batches by lines of 64 bytes.
 pub(in crate::des) struct Lines;
 
 impl Transfer for Lines {
@@ -113,7 +113,7 @@ impl Transfer for Lines {
     }
 }
 
-/// A mask of the first `n` bytes of a line, or of all.
+/// Returns the mask of the first `n` bytes of a line; of all if there are more.
 #[inline(always)]
 fn first(n: usize) -> u64 {
     if n < 64 { (1 << n) - 1 } else { u64::MAX }
@@ -252,7 +252,7 @@ impl Ternary for __m512i {
     }
 }
 
-/// Slices of 256 blocks with ternary logic; plain `__m256i` is without.
+/// Slices of 256 blocks with ternary logic, which plain `__m256i` does without.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(in crate::des) struct Ymm(__m256i);
@@ -342,7 +342,7 @@ const TABLES: [[Lanes; 4]; 2] = {
     tables
 };
 
-/// The places of some output bits, chosen by the bits of `q`, of S-box `s + 1`.
+/// Returns the places of those output bits of S-box `s + 1` that the bits of `q` choose.
 const fn places(s: usize, q: u8) -> u64 {
     let mut places = 0;
     let mut i = 0;
@@ -353,7 +353,8 @@ const fn places(s: usize, q: u8) -> u64 {
     places
 }
 
-/// Masks for one half: where the first, the third, and the first two output bits go.
+/// The masks for one half: the places of the first, of the third, and of the first two output
+/// bits.
 const MASKS: [[Lanes; 3]; 2] = {
     let mut masks = [[[0; 4]; 3]; 2];
     let mut s = 0;
@@ -366,8 +367,8 @@ const MASKS: [[Lanes; 3]; 2] = {
     masks
 };
 
-/// Masks for joining the lanes: what a lane's first S-box gives; what its two give; what its and
-/// its neighbour's give.
+/// The masks that join the lanes: the output of a lane's first S-box, of both its S-boxes, and of
+/// its own and its neighbour's.
 const JOIN: [Lanes; 3] = {
     let mut join = [[0; 4]; 3];
     let mut lane = 0;
@@ -381,7 +382,7 @@ const JOIN: [Lanes; 3] = {
     join
 };
 
-/// How far to rotate a half block for the four S-boxes of each half.
+/// The rotation counts of a half block for the four S-boxes of each half.
 const ROTATIONS: [Lanes; 2] = {
     let mut rotations = [[0; 4]; 2];
     let mut s = 0;
@@ -398,12 +399,12 @@ unsafe fn register(lanes: Lanes) -> __m256i {
     unsafe { _mm256_setr_epi64x(lanes[0] as i64, lanes[1] as i64, lanes[2] as i64, lanes[3] as i64) }
 }
 
-/// A half block, rotated for each of the eight S-boxes: the low six bits of a lane are the S-box's
-/// input; what stands above them doesn't matter, because a rotation counts modulo 64.
+/// A half block, rotated for each of the eight S-boxes. The low six bits of a lane are the S-box's
+/// input; the bits above them don't matter, because a rotation counts modulo 64.
 type Expanded = [__m256i; 2];
 
-/// `N` blocks side by side through all rounds. A round waits mostly for itself, so a second block
-/// costs little.
+/// Takes `N` blocks side by side through all rounds. A round mostly waits for its own results, so
+/// a second block costs little.
 #[inline(always)]
 unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N] {
     // SAFETY: as above.
@@ -430,7 +431,8 @@ unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N]
     }
 }
 
-/// E: a half block, given in the low 32 bits of every lane, as the S-boxes take it.
+/// Applies E: turns a half block, given in the low 32 bits of every lane, into the S-boxes'
+/// inputs.
 #[inline(always)]
 unsafe fn expand(half: __m256i) -> Expanded {
     // SAFETY: as above.
@@ -439,7 +441,7 @@ unsafe fn expand(half: __m256i) -> Expanded {
     }
 }
 
-/// The half block again.
+/// Turns the S-boxes' inputs back into the half block.
 #[inline(always)]
 unsafe fn contract(half: Expanded) -> u32 {
     // SAFETY: as above.
@@ -463,7 +465,7 @@ unsafe fn rounds<const N: usize>(l: &mut [Expanded; N], r: &[Expanded; N], key: 
     }
 }
 
-/// The S-boxes and P, into the low 32 bits of every lane.
+/// Applies the S-boxes and P. The result is in the low 32 bits of every lane.
 #[inline(always)]
 unsafe fn f(input: Expanded) -> __m256i {
     // SAFETY: as above.
@@ -471,7 +473,7 @@ unsafe fn f(input: Expanded) -> __m256i {
         let first = half(input[0], &TABLES[0], &MASKS[0]);
         let second = half(input[1], &TABLES[1], &MASKS[1]);
         let two = select(register(JOIN[0]), first, second);
-        // Lanes 0 and 1, 2 and 3; then the pairs.
+        // Lanes 0 and 1 are joined, and lanes 2 and 3; then the two pairs.
         let four = select(register(JOIN[1]), two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
         select(register(JOIN[2]), four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four))
     }

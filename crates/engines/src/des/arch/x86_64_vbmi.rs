@@ -1,5 +1,5 @@
-//! AVX-512 with byte permutations and affine transforms: eight blocks to a register, an S-box a
-//! table in one register; for some dozens of messages at a time.
+//! AVX-512 with byte permutations and affine transforms: eight blocks to a register, and each S-box a
+//! table in one register. This form serves some dozens of messages at a time.
 //!
 //! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPERMI2B, GF2P8AFFINEQB.
 //!
@@ -195,7 +195,7 @@ trait Keys {
 
 /// One key for all blocks.
 struct OneKey<'a> {
-    /// In the order of encryption.
+    /// The round keys in the order of encryption.
     keys: &'a [u64],
     direction: Direction,
 }
@@ -217,7 +217,7 @@ impl Keys for OneKey<'_> {
     }
 }
 
-/// A key for each of 32 blocks; those of blocks that are not in use are not set.
+/// A key for each of 32 blocks. The keys of blocks that are not in use are not set.
 struct ManyKeys {
     keys: [[MaybeUninit<__m512i>; MAX_ROUNDS]; 4],
     rounds: usize,
@@ -225,7 +225,7 @@ struct ManyKeys {
 }
 
 impl ManyKeys {
-    /// No keys yet, for that many rounds.
+    /// Returns room for the keys of that many rounds.
     #[inline(always)]
     fn new(rounds: usize) -> Self {
         ManyKeys { keys: [[MaybeUninit::uninit(); MAX_ROUNDS]; 4], rounds, eights: 0 }
@@ -310,8 +310,8 @@ unsafe fn crypt<const N: usize, K: Keys>(keys: &K, blocks: &mut Row<32>) {
     }
 }
 
-/// The lowest six bits of each byte: an index; and the ternary functions `a & mask ^ c` and
-/// `a & mask | c` with it in the middle.
+/// The lowest six bits of each byte, which are an index, and the ternary functions `a & mask ^ c` and
+/// `a & mask | c` that take this mask in the middle.
 const SIX: u64 = u64::from_ne_bytes([0x3f; 8]);
 const AND_XOR: i32 = 0x6a;
 const AND_OR: i32 = 0xea;
@@ -324,11 +324,11 @@ unsafe fn splat(word: u64) -> __m512i {
     unsafe { _mm512_set1_epi64(word as i64) }
 }
 
-/// For byte j the bit j: as the vector of an affine transform it makes of the matrix its transpose.
+/// Byte j has bit j set. As the vector of an affine transform it turns the matrix into its transpose.
 const DIAGONAL: u64 = u64::from_ne_bytes([1, 2, 4, 8, 16, 32, 64, 128]);
 
 /// The function f of the standard, wired as [`crate::des::wiring`] says. The look-ups follow one
-/// another, S1 and S2 first because theirs are to be copied.
+/// another, S1 and S2 first because their outputs are copied.
 #[inline(always)]
 unsafe fn f(half: __m512i, key: __m512i) -> __m512i {
     // SAFETY: as above.
@@ -347,7 +347,7 @@ unsafe fn f(half: __m512i, key: __m512i) -> __m512i {
     }
 }
 
-/// Byte numbers within eight bytes as byte numbers within sixteen.
+/// Turns byte numbers within eight bytes into byte numbers within sixteen.
 #[inline(always)]
 unsafe fn eights(bytes: u64) -> __m512i {
     // SAFETY: as above.
@@ -357,8 +357,8 @@ unsafe fn eights(bytes: u64) -> __m512i {
     }
 }
 
-/// Looks every byte up in the tables of each pair of S-boxes; only the bytes of that pair are of
-/// use. Bit 6 of an index is as in [`SECOND`].
+/// Looks every byte up in the tables of each pair of S-boxes. Only the bytes of that pair are of use
+/// in each result. Bit 6 of an index is as in [`SECOND`].
 #[inline(always)]
 unsafe fn look_up_pairs(tables: &'static Tables, index: __m512i) -> [__m512i; 4] {
     // SAFETY: as above; a table is 64 bytes.
@@ -373,7 +373,7 @@ unsafe fn look_up_pairs(tables: &'static Tables, index: __m512i) -> [__m512i; 4]
     }
 }
 
-/// A mask of the bytes of one pair.
+/// Returns a mask of the bytes of one pair.
 #[inline(always)]
 unsafe fn bytes_of(pair: usize) -> __m512i {
     // SAFETY: as above.
@@ -393,7 +393,7 @@ unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
     }
 }
 
-/// IP and E: the left and the right half as indices.
+/// Applies IP and E: returns the left and the right half as indices.
 #[inline(always)]
 unsafe fn enter(block: __m512i) -> (__m512i, __m512i) {
     // SAFETY: as above.
@@ -403,14 +403,14 @@ unsafe fn enter(block: __m512i) -> (__m512i, __m512i) {
     }
 }
 
-/// By half, the bit of each byte of a block that IP collects into each byte of the half, which stands
-/// there twice, as two little-endian words.
+/// The bits of a block's bytes that IP collects into each byte of a half, for either half. The half
+/// stands there twice, as two little-endian words.
 const COLUMNS: [u64; 2] = [
     u64::from_ne_bytes([0x01, 0x04, 0x10, 0x40, 0x01, 0x04, 0x10, 0x40]),
     u64::from_ne_bytes([0x02, 0x08, 0x20, 0x80, 0x02, 0x08, 0x20, 0x80]),
 ];
 
-/// One half of a block, given with its bytes reversed.
+/// Returns one half of a block, which is given with its bytes reversed.
 #[inline(always)]
 unsafe fn expand(reversed: __m512i, columns: u64) -> __m512i {
     // SAFETY: as above.
@@ -422,18 +422,18 @@ unsafe fn expand(reversed: __m512i, columns: u64) -> __m512i {
     }
 }
 
-/// Where each S-box finds its input (E) when the half stands there twice, rotated by 3 and by 7: in
-/// the low six bits of a byte.
+/// The byte in which each S-box finds its input (E), in the low six bits, when the half stands there
+/// twice, rotated by 3 and by 7.
 const INPUTS: u64 = u64::from_ne_bytes([3, 6, 2, 5, 1, 4, 0, 7]);
 
-/// The blocks again: the inverse of IP.
+/// Turns the indices back into blocks with the inverse of IP.
 #[inline(always)]
 unsafe fn leave(l: __m512i, r: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe {
         let l = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(l, splat(SIX), splat(SECOND)));
         let r = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(r, splat(SIX), splat(SECOND)));
-        // The bytes of the halves by turns, the right half's first.
+        // The bytes of the halves alternate, beginning with the right half's.
         let r = _mm512_or_si512(r, _mm512_srli_epi64::<8>(r));
         let l = _mm512_or_si512(l, _mm512_slli_epi64::<8>(l));
         let even = splat(u64::from_ne_bytes([0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0]));
