@@ -21,8 +21,9 @@ pub trait Aead {
     /// A nonce of a length the algorithm does not take, or data longer than it allows.
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &mut [u8; TAG]) -> Result<(), Error>;
 
-    /// Decrypts `data` if `tag`, the whole of it, is right. The comparison takes the same time wherever the tags differ. (Who
-    /// takes tags that were cut says how short they may be: see [`Gcm::open_cut`](crate::gcm::Gcm::open_cut).)
+    /// Decrypts `data` if `tag`, the whole of it, is right. The comparison takes the same time wherever the tags
+    /// differ. (A caller who takes truncated tags says how short they may be: see
+    /// [`Gcm::open_cut`](crate::gcm::Gcm::open_cut).)
     ///
     /// # Errors
     /// [`Error::Authentication`] when the tag does not match: a separate output is then zero, and a
@@ -30,9 +31,8 @@ pub trait Aead {
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error>;
 }
 
-/// One AEAD object in pieces, without its key, so that both can be kept side by side and a copy can
-/// go its own way. Each call takes the key that the state was begun with; with any other what comes
-/// out means nothing. Zeroised on drop.
+/// One AEAD object in pieces, without its key, so that both can be kept side by side and a copy can go its own way.
+/// Each call takes the key that the state was begun with; with another key the output is meaningless. Zeroised on drop.
 pub trait AeadState: Clone {
     /// The key.
     type Key;
@@ -56,7 +56,7 @@ pub trait AeadState: Clone {
     /// As for [`AeadState::encrypt`].
     fn decrypt_unverified(&mut self, key: &Self::Key, data: InOut<'_>) -> Result<(), Error>;
 
-    /// The tag over all of it so far.
+    /// Returns the tag over all pieces so far.
     fn tag(&self, key: &Self::Key) -> [u8; TAG];
 
     /// Compares the whole tag in constant time.

@@ -6,11 +6,11 @@ use super::{Gcm, check_tag_length, tag_length};
 use crate::aead::{Aead, TAG};
 use crate::{Crossover, Error, InOut};
 
-/// How many messages stand side by side.
+/// The number of messages that stand side by side.
 pub(super) const MESSAGES: usize = 4;
 
-/// The longest text that stands beside others, in bytes: longer ones keep the direct kernel as
-/// busy. (Kernels count in the last byte of a counter block, which goes up to 253 blocks.)
+/// The longest text that stands beside others, in bytes. The direct kernel is as busy with a longer
+/// one. (Kernels count in the last byte of a counter block, which goes up to 253 blocks.)
 pub(super) const LONGEST: usize = 1024;
 
 pub(super) const BLOCK: usize = 16;
@@ -52,18 +52,19 @@ pub(super) type Tags = [[u8; TAG]; MESSAGES];
 pub struct GcmJob<'a> {
     /// The key, of any size and on any kernel.
     pub key: &'a Gcm,
-    /// The nonce, as long as [`Gcm`] takes them; with 12 bytes a message may share lanes.
+    /// The nonce, of any length that [`Gcm`] takes. A message with a nonce of 12 bytes may share
+    /// lanes.
     pub nonce: &'a [u8],
     /// Associated data.
     pub aad: &'a [u8],
-    /// What is encrypted or decrypted.
+    /// The data to encrypt or decrypt.
     pub data: InOut<'a>,
-    /// The tag: `seal` writes it, all of it, unless the result is an error; `open` reads it.
+    /// The tag: `seal` writes all of it, unless the result is an error; `open` reads it.
     pub tag: [u8; TAG],
-    /// How many bytes of the tag `open` compares: 16, or as few as [`Gcm::open_cut`] takes.
+    /// The number of bytes of the tag that `open` compares: 16, or as few as [`Gcm::open_cut`] takes.
     pub tag_len: usize,
-    /// What came of it: as [`Aead::seal`] and [`Aead::open`] of [`Gcm`], which also say what the
-    /// output then holds.
+    /// The result of [`Aead::seal`] or [`Aead::open`] of [`Gcm`], which also say what the output then
+    /// holds.
     pub result: Result<(), Error>,
 }
 
@@ -74,8 +75,8 @@ impl<'a> GcmJob<'a> {
         GcmJob { key, nonce, aad, data, tag: [0; TAG], tag_len: TAG, result: Ok(()) }
     }
 
-    /// The rounds of AES and the blocks of text, in the upper and the lower byte, or [`ALONE`] if the
-    /// message can't stand beside others. (AES-192 is not used so much that its code would pay.)
+    /// Returns the rounds of AES and the blocks of text, in the upper and the lower byte, or
+    /// [`ALONE`] if the message can't stand beside others. (AES-192 is too rare for its code to pay.)
     #[inline(always)]
     pub(super) fn shape<const OPEN: bool>(&self) -> u32 {
         let fits = self.nonce.len() == 12
@@ -91,7 +92,7 @@ impl<'a> GcmJob<'a> {
         if fits { (self.key.key.schedule.rounds << 8 | blocks) as u32 } else { ALONE }
     }
 
-    /// The associated data up to its last block, and that.
+    /// Returns the associated data up to its last block, and the last block.
     #[inline(always)]
     pub(super) fn split_aad(&self) -> (&'a [u8], &'a [u8]) {
         self.aad.split_at(self.aad.len().saturating_sub(1) / BLOCK * BLOCK)
@@ -109,7 +110,7 @@ impl<'a> GcmJob<'a> {
         };
     }
 
-    /// Takes back what was opened in vain.
+    /// Takes the plaintext back after a tag that does not match.
     #[cold]
     pub(super) fn withdraw(&mut self) -> Error {
         match self.key.pre_counter(self.nonce) {
@@ -119,15 +120,15 @@ impl<'a> GcmJob<'a> {
     }
 }
 
-/// Encrypts or decrypts a group of messages, and returns the tags they should have. Given is what
-/// GHASH comes to before the last block of each one's associated data, and whether all have the
-/// same key and the same length.
+/// Encrypts or decrypts a group of messages, and returns the tags that they should have. The caller
+/// passes each message's GHASH state before the last block of its associated data, and true if all
+/// have the same key and the same length.
 pub(super) type GroupFn = unsafe fn(&mut Group<'_, '_>, &[u128; MESSAGES], bool) -> Tags;
 
 /// The functions of one row.
 #[derive(Debug)]
 pub struct GcmLanesOps {
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     /// Encrypts a group and computes its tags.
     pub(super) seal: GroupFn,
@@ -136,7 +137,7 @@ pub struct GcmLanesOps {
 }
 
 impl GcmLanesOps {
-    /// Of a kernel that works on a group at once.
+    /// Makes the row's functions for a kernel that works on a group at once.
     #[cfg(target_arch = "x86_64")]
     pub(super) const fn new(seal: GroupFn, open: GroupFn) -> Self {
         let crossover = Crossover(&[(LONGEST, MESSAGES), (usize::MAX, usize::MAX)]);

@@ -16,7 +16,7 @@ use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table
 /// The most blocks of text for which messages of different keys or lengths gain.
 const UNEQUAL_BLOCKS: u32 = 12;
 
-/// How many messages are sorted at a time.
+/// The number of messages that are sorted at a time.
 const WINDOW: usize = 64;
 
 /// The kernels of AES-GCM over many messages.
@@ -101,19 +101,19 @@ impl GcmLanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Encrypts every message and computes its tag. What goes wrong with one does not touch the
+    /// Encrypts every message and computes its tag. An error in one message does not touch the
     /// others.
     #[inline]
     pub fn seal(&self, jobs: &mut [&mut GcmJob<'_>]) {
         self.all::<false>(jobs);
     }
 
-    /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
+    /// Decrypts every message whose tag is right. An error in one message does not touch the
     /// others.
     #[inline]
     pub fn open(&self, jobs: &mut [&mut GcmJob<'_>]) {
@@ -124,7 +124,7 @@ impl GcmLanes {
         if jobs.len() < self.crossover().objects(0) {
             return direct::<OPEN>(jobs);
         }
-        // As long as messages come in the same shape, they need no sorting.
+        // Messages that come in the same shape need no sorting.
         let mut done = 0;
         while let Some(four) = jobs[done..].first_chunk_mut() {
             let Some(shape) = common_shape::<OPEN>(four) else { break };
@@ -165,7 +165,7 @@ impl GcmLanes {
         }
     }
 
-    /// Four messages of the shapes `least` to `most`.
+    /// Works on four messages of the shapes `least` to `most`.
     #[inline(always)]
     fn group<const OPEN: bool>(&self, jobs: &mut Group<'_, '_>, [least, most]: [u32; 2]) {
         let equal = equal(jobs);
@@ -194,14 +194,14 @@ impl GcmLanes {
     }
 }
 
-/// One after another, each on its key's own kernel.
+/// Works on one message after another, each on its key's own kernel.
 fn direct<const OPEN: bool>(jobs: &mut [&mut GcmJob<'_>]) {
     for job in jobs {
         job.direct::<OPEN>();
     }
 }
 
-/// The shape that all have, if they do and can stand side by side.
+/// Returns the shape of all messages, if they have the same one and can stand side by side.
 #[inline(always)]
 fn common_shape<const OPEN: bool>(jobs: &Group<'_, '_>) -> Option<u32> {
     let shape = jobs[0].shape::<OPEN>();
@@ -212,7 +212,7 @@ fn common_shape<const OPEN: bool>(jobs: &Group<'_, '_>) -> Option<u32> {
     common.then_some(shape)
 }
 
-/// Whether all have one key and one length.
+/// Returns true if all have one key and one length.
 #[inline(always)]
 fn equal(jobs: &Group<'_, '_>) -> bool {
     let (key, bytes) = (jobs[0].key, jobs[0].data.len());
@@ -223,9 +223,10 @@ fn equal(jobs: &Group<'_, '_>) -> bool {
     equal
 }
 
-/// Whether messages of the shapes `least` to `most`, which are not all of one key and length, gain
-/// by standing side by side: they need as many rounds, and lengths not so different that most lanes
-/// would be idle; one block is faster alone, and so are many, which share less of the work.
+/// Returns true if messages of the shapes `least` to `most`, which are not all of one key and
+/// length, gain by standing side by side. They need the same number of rounds, and lengths so
+/// similar that few lanes are idle. Very short messages are faster alone, and so are long ones,
+/// which share less of the work.
 fn alike(least: u32, most: u32) -> bool {
     let (few, many) = (least & 0xff, most & 0xff);
     least >> 8 == most >> 8 && few > 2 && many <= UNEQUAL_BLOCKS && many <= 2 * few

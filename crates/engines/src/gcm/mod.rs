@@ -2,9 +2,9 @@
 //!
 //! Ref. NIST SP 800-38D; FIPS 197 for the cipher.
 //!
-//! A block travels between the functions of a row as a `u128` whose most significant byte is the
-//! block's first: counters then add as integers, and the bits of a GHASH operand stand in the
-//! order that a carry-less multiplication wants.
+//! A block travels between the functions of a row as a `u128` whose most significant byte is the block's first.
+//! Counters then add as integers, and the bits of a GHASH operand stand in the order that a carry-less multiplication
+//! wants.
 //!
 //! # Safety
 //! The functions of a row need its features. Every call goes through a [`Bound`], which exists
@@ -39,7 +39,7 @@ use crate::compare::begins;
 use crate::kernel::{LineBesideKernel, no_padding};
 use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
-/// The compiler has no name for it: to it `aes` implies these instructions.
+/// The feature has no name in the compiler, which counts these instructions as part of `aes`.
 #[cfg(target_arch = "aarch64")]
 const PMULL: FeatureSet = FeatureSet::of(&[Feature::Pmull]);
 
@@ -51,8 +51,8 @@ const MAX_DATA_BYTES: u64 = (1 << 36) - 32;
 /// SP 800-38D §5.2.1.1: len(A) and len(IV) ≤ 2^64 - 1 bits.
 const MAX_AAD_BYTES: u64 = (1 << 61) - 1;
 
-/// How many powers of the hash subkey a key holds: as many as the largest batch has blocks, and
-/// what the tail of a message needs beside them.
+/// The number of powers of the hash subkey that a key holds: as many as the largest batch has blocks, and more for
+/// the tail of a message.
 const POWERS: usize = 36;
 
 /// Entries after the lowest power, so that a whole vector can be loaded at any power.
@@ -63,7 +63,7 @@ const PADDING: usize = 4;
 #[repr(transparent)]
 struct Power(u128);
 
-/// What a row keeps of a key.
+/// The part of a key that a row keeps.
 #[repr(C, align(64))]
 pub struct Key {
     schedule: Schedule,
@@ -77,7 +77,7 @@ impl Drop for Key {
     fn drop(&mut self) {
         self.powers.fill(Power(0));
         self.shifted.fill(Power(0));
-        // Without it the compiler would leave the stores out. Volatile ones go eight bytes at a time.
+        // Without the barrier the compiler would leave the stores out. Volatile stores go only eight bytes at a time.
         optimization_barrier(self);
     }
 }
@@ -86,19 +86,18 @@ impl Drop for Key {
 /// inside a block.
 #[derive(Debug)]
 pub struct GcmOps {
-    /// Whether the row keeps round keys and powers in the form of `vector.rs`, as a group of
-    /// messages needs them.
+    /// True if the row keeps round keys and powers in the form of `vector.rs`, as a group of messages needs them.
     powers: bool,
     /// Fills the schedule and the powers of the hash subkey from the key's bytes.
     expand: unsafe fn(&mut Key, &[u8]),
     /// Encrypts a whole message whose pre-counter block is given; returns the tag.
     seal: unsafe fn(&Key, u128, &[u8], InOut<'_>) -> u128,
-    /// Decrypts a whole message; returns the tag it should have. By reference because the caller may have to take the
-    /// plaintext back: a copy would be read before what it was made from had been written.
+    /// Decrypts a whole message; returns the tag it should have. The data is passed by reference because the caller
+    /// may have to take the plaintext back. A copy of it would be read before the stores that made it have ended.
     open: unsafe fn(&Key, u128, &[u8], &mut InOut<'_>) -> u128,
     /// Encrypts one piece from the given counter block on; returns the GHASH state after it.
     encrypt: unsafe fn(&Key, u128, u128, InOut<'_>) -> u128,
-    /// Decrypts one piece, as `encrypt`.
+    /// Decrypts one piece, as `encrypt` does.
     decrypt: unsafe fn(&Key, u128, u128, InOut<'_>) -> u128,
     /// The GHASH state after more bytes, filled up with zeros to whole blocks.
     ghash: unsafe fn(&Key, u128, &[u8]) -> u128,
@@ -162,10 +161,10 @@ static ROWS: &[Row<GcmOps>] = &[
 
 /// An AES key for Galois/Counter Mode, bound to a kernel.
 ///
-/// The nonce has 1 to 2^61 - 1 bytes. Twelve are the rule: they are the counter block as they
-/// stand, other lengths are hashed first (SP 800-38D §7.1 step 2). `seal` makes tags of 16 bytes;
-/// `open` also takes tags cut to 12, 13, 14 or 15 bytes, and to 8 or 4, which SP 800-38D
-/// appendix C allows only with its limits on how much one key may open.
+/// The nonce has 1 to 2^61 - 1 bytes. Twelve are the rule: they go into the counter block as they are, while other
+/// lengths are hashed first (SP 800-38D §7.1 step 2). `seal` makes tags of 16 bytes. `open` also takes tags cut to
+/// 12, 13, 14 or 15 bytes, and to 8 or 4, which SP 800-38D appendix C allows only with its limits on how much one key
+/// may open.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -221,11 +220,10 @@ impl Gcm {
         Ok(gcm)
     }
 
-    /// Puts a key of 16, 24 or 32 bytes in this one's place, for the same kernel. Where a key is for one message this
-    /// is faster than [`Gcm::new`]: nothing is moved, and of a key as long nothing is left to wipe.
+    /// Replaces the key with another of 16, 24 or 32 bytes, for the same kernel. If a key serves one message only,
+    /// this is faster than [`Gcm::new`]: nothing is moved, and a key of the same length leaves nothing to wipe.
     ///
-    /// # Errors
-    /// [`Error::KeyLength`]; the key is then the one that it was.
+    /// [`Error::KeyLength`]; the key then stays as it was.
     pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
         if key.len() != 4 * (self.key.schedule.rounds - 6) {
             *self = Gcm::with_kernel(self.kernel, key)?;
@@ -284,7 +282,7 @@ impl Gcm {
         unsafe { Ok(ghash(&self.key, ghash(&self.key, 0, nonce), &length)) }
     }
 
-    /// Takes back what a failed `open` wrote.
+    /// Takes back the output of a failed `open`.
     #[cold]
     fn withdraw(&self, j0: u128, mut data: InOut<'_>) -> Error {
         if data.is_in_place() {
@@ -323,12 +321,12 @@ impl Aead for Gcm {
 }
 
 impl Gcm {
-    /// As [`Aead::open`], with a tag that was cut to `tag_len` bytes: 15, 14, 13, 12, 8 or 4, or 16 for a whole one
-    /// (SP 800-38D §5.2.1.2). The length is what the caller's protocol says, never what a sender chose: a tag of any
-    /// other length is refused, and who guesses one of 4 bytes needs 2^32 trials and no more.
+    /// Does the same as [`Aead::open`], with a tag that was cut to `tag_len` bytes: 15, 14, 13, 12, 8 or 4, or 16 for
+    /// a whole one (SP 800-38D §5.2.1.2). The caller's protocol sets the length, never a sender: a tag of any other
+    /// length is refused, and an attacker who guesses one of 4 bytes needs 2^32 trials.
     ///
-    /// # Errors
-    /// As [`Aead::open`]; [`Error::TagLength`] when `tag` is not `tag_len` bytes long, or that is no length of a tag.
+    /// The errors of [`Aead::open`]; [`Error::TagLength`] when `tag` is not `tag_len` bytes long, or that is no
+    /// length of a tag.
     ///
     /// ```
     /// use millstream_cpu::Features;
@@ -378,7 +376,7 @@ fn check_length(bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// SP 800-38D §5.2.1.2; and that a tag is as long as was expected.
+/// Requires that `expected` is a length of a tag (SP 800-38D §5.2.1.2), and that the tag has it.
 #[inline(always)]
 fn check_tag_length(tag: &[u8], expected: usize) -> Result<(), Error> {
     match expected {
@@ -397,7 +395,7 @@ fn tag_length(given: usize) -> Error {
     Error::TagLength { algorithm: NAME, given, takes: "12 to 16 bytes, 8 or 4" }
 }
 
-/// Whether `tag` is the beginning of the tag `value`. The time depends on the length alone.
+/// Returns true if `tag` is the beginning of the tag `value`. The time depends on the length alone.
 #[inline(always)]
 fn tags_match(value: u128, tag: &[u8]) -> bool {
     begins(&value.to_be_bytes(), tag).into()
@@ -409,7 +407,7 @@ const fn lengths(aad_bytes: u64, data_bytes: u64) -> u128 {
     (aad_bytes as u128) << 67 | (data_bytes as u128) << 3
 }
 
-/// inc32 by `blocks`, SP 800-38D §6.2: the last 32 bits of the block count, the others stay.
+/// Applies inc32 `blocks` times, SP 800-38D §6.2: the last 32 bits of the block count, and the others stay.
 #[inline(always)]
 const fn increment(counter: u128, blocks: u32) -> u128 {
     counter >> 32 << 32 | (counter as u32).wrapping_add(blocks) as u128

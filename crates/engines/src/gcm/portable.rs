@@ -58,7 +58,7 @@ fn piece<const OPEN: bool>(key: &Key, mut counter: u128, mut state: u128, mut da
         let mut part = data.take(data.len().min(4 * 16));
         let mut pads = [0, 1, 2, 3].map(|i| increment(counter, i).to_be_bytes());
         encrypt_blocks4(&key.schedule, &mut pads);
-        // The input is read once: what is hashed is what is decrypted.
+        // The input is read once, so that the same bytes are hashed and decrypted.
         let mut buffer = [0; 4 * 16];
         let text = &mut buffer[..part.len()];
         text.copy_from_slice(part.input());
@@ -100,10 +100,11 @@ fn multiply(x: u128, y: u128) -> u128 {
     reduce(high_half << 1 | low_half >> 127, low_half << 1)
 }
 
-/// The polynomial `high + low x^128` modulo x^128 + x^7 + x^2 + x + 1, its bits reversed.
+/// Reduces the polynomial `high + low x^128`, its bits reversed, modulo x^128 + x^7 + x^2 + x +
+/// 1.
 fn reduce(high: u128, low: u128) -> u128 {
-    // x^128 = x^7 + x^2 + x + 1: the 128 coefficients above come down once, and what leaves
-    // at their far end comes down a second time.
+    // The 128 coefficients above come down once, because x^128 = x^7 + x^2 + x + 1. The ones that
+    // pass the far end come down a second time.
     let down = |v: u128| v ^ v >> 1 ^ v >> 2 ^ v >> 7;
     let over = low << 127 ^ low << 126 ^ low << 121;
     high ^ down(low) ^ down(over)
@@ -117,9 +118,9 @@ fn carryless(x: u64, y: u64) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// The lower 64 bits of the product. Each operand is cut into four, with one bit in four used: no
-/// more than fifteen bits then meet in a place below the highest nibble, and their sum's carries
-/// stay in the hole above it.
+/// Returns the lower 64 bits of the product. Each operand is cut into four, with one bit in four
+/// used. No more than fifteen bits then meet in a place below the highest nibble, and the carries
+/// of their sum stay in the hole above it.
 fn carryless_low(x: u64, y: u64) -> u64 {
     const HOLES: u64 = 0x1111_1111_1111_1111;
     let mut product = 0;
@@ -134,7 +135,7 @@ fn carryless_low(x: u64, y: u64) -> u64 {
     product
 }
 
-/// One block through AES.
+/// Encrypts one block with AES.
 fn cipher(schedule: &Schedule, block: u128) -> u128 {
     let mut blocks = [block.to_be_bytes(); 4];
     encrypt_blocks4(schedule, &mut blocks);
@@ -145,7 +146,7 @@ fn cipher(schedule: &Schedule, block: u128) -> u128 {
 mod tests {
     use super::*;
 
-    /// SP 800-38D §6.3 step by step.
+    /// Computes SP 800-38D §6.3 step by step.
     fn multiply_by_shifts(x: u128, y: u128) -> u128 {
         let (mut z, mut v) = (0, y);
         for i in 0..128 {

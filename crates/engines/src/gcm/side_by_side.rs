@@ -3,14 +3,14 @@
 //! Ref. NIST SP 800-38D §7.
 //!
 //! One short message waits for one latency after the other: the rounds of AES, the products of
-//! GHASH, their reduction. Four messages fill each other's waiting. What a message has one of (the
-//! pre-counter block, a block of associated data, the lengths, the reduction) stands *across*: a
-//! block of each message in a vector. Its text stands *along*, successive blocks a vector, so that
-//! messages may differ in length and vectors are loaded and stored whole.
+//! GHASH, their reduction. Four messages fill each other's waiting. The blocks of which each
+//! message has one (the pre-counter block, a block of associated data, the lengths, the reduction)
+//! stand *across*: a block of each message in a vector. Its text stands *along*, successive blocks
+//! a vector, so that messages may differ in length and vectors are loaded and stored whole.
 //!
-//! # Safety
-//! As in `vector.rs`: a [`Vector`] at hand is the witness for its instructions, and pointers come
-//! from slices and [`InOut`](crate::InOut)s and stay within the lengths beside them.
+//! The promises of `vector.rs` hold here too: a [`Vector`] at hand is the witness for its
+//! instructions. Pointers come from slices and [`InOut`](crate::InOut)s and stay within the lengths
+//! beside them.
 #![allow(unsafe_code)]
 
 use super::job::{Group as Jobs, LONGEST, MESSAGES, Tags};
@@ -37,7 +37,7 @@ fn join<V: Across, const Q: usize>(blocks: [V::One; MESSAGES]) -> [V; Q] {
     joined
 }
 
-/// What a group's messages need at every step. Where they are `EQUAL`, they have one key and one
+/// The state of a group at every step. If the messages are `EQUAL`, they have one key and one
 /// length.
 struct Group<'k, V: Vector, const EQUAL: bool, const ROUNDS: usize> {
     keys: [&'k Key; MESSAGES],
@@ -54,9 +54,9 @@ struct Group<'k, V: Vector, const EQUAL: bool, const ROUNDS: usize> {
 }
 
 /// Encrypts or decrypts the texts of four messages whose keys have `ROUNDS` rounds, whose nonces
-/// have twelve bytes, and whose texts have as many chunks; returns the tags.
+/// have twelve bytes, and whose texts have the same number of chunks. Returns the tags.
 ///
-/// `Q` is how many vectors hold four blocks.
+/// `Q` is the number of vectors that hold four blocks.
 #[inline(always)]
 pub(super) unsafe fn messages<
     V: Across,
@@ -95,7 +95,8 @@ pub(super) unsafe fn messages<
         }
         let masks = group.masks::<Q>();
         let mut state = join::<V, Q>(heads);
-        // Associated data has a block of its own; what a chunk leaves goes into the next's first.
+        // Associated data has a block of its own. The state after a chunk goes into the next
+        // chunk's first block.
         let mut apart = 1;
         while bytes[0] > CHUNK {
             group.left = [CHUNK; MESSAGES];
@@ -158,8 +159,8 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// The encrypted pre-counter blocks, across: what covers the tags (§7.1 step 6). With different
-    /// keys they are not worth joining before.
+    /// The encrypted pre-counter blocks, across, which cover the tags (§7.1 step 6). If the keys
+    /// differ, joining the blocks before encryption does not pay.
     #[inline(always)]
     unsafe fn masks<const Q: usize>(&self) -> [V; Q] {
         // SAFETY: as the caller.
@@ -177,7 +178,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// From nonces to encrypted pre-counter blocks.
+    /// Turns nonces into encrypted pre-counter blocks.
     #[inline(always)]
     unsafe fn encrypt<W: Vector, const N: usize>(&self, keys: [&Key; N], state: &mut [W; N]) {
         // SAFETY: as the caller.
@@ -197,8 +198,8 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// A chunk's sum with the blocks before its text: `apart` is 1 where they come before it in
-    /// GHASH, 0 where they are added to its first blocks.
+    /// Begins a chunk's sum with the blocks before its text. `apart` is 1 if they come before the
+    /// text in GHASH, 0 if they are added to its first blocks.
     #[inline(always)]
     unsafe fn begin<const Q: usize>(&self, before: [V; Q], apart: usize) -> [Sum<V>; Q] {
         // SAFETY: as the caller.
@@ -216,8 +217,8 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// The texts of one chunk, and GHASH's state after it, across. `sum` is that of what comes
-    /// beside the texts.
+    /// Works on the texts of one chunk, and returns GHASH's state after it, across. `sum` is the
+    /// sum of the blocks beside the texts.
     #[inline(always)]
     unsafe fn chunk<const OPEN: bool, const Q: usize>(&mut self, mut sum: [Sum<V>; Q]) -> [V; Q] {
         // SAFETY: as the caller.
@@ -239,7 +240,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// All texts of one chunk; returns their sums, along.
+    /// Works on all texts of one chunk; returns their sums, along.
     #[inline(always)]
     unsafe fn texts<const OPEN: bool>(&mut self) -> [Sum<V>; MESSAGES] {
         let vector = BLOCK * V::BLOCKS;
@@ -262,7 +263,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// The next `N` vectors of each text, or what is left of them unless all are `WHOLE`.
+    /// Works on the next `N` vectors of each text, or on the rest of each unless all are `WHOLE`.
     #[inline(always)]
     unsafe fn step<const OPEN: bool, const WHOLE: bool, const N: usize>(
         &mut self,
@@ -291,7 +292,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
                 }
             }
             for m in 0..MESSAGES {
-                // Where no text is left, any power does.
+                // If no text is left, any power will do.
                 let power = (self.left(m).div_ceil(BLOCK) + self.after).max(1);
                 for j in 0..N {
                     let powers = Powers::falling(self.key(m), power - j * V::BLOCKS);

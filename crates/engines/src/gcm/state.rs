@@ -1,4 +1,4 @@
-//! One message through AES-GCM in pieces: what it has come to, without the key.
+//! One message through AES-GCM in pieces: the state that its bytes so far leave, without the key.
 //!
 //! Ref. NIST SP 800-38D §7.1 and §7.2.
 //!
@@ -54,7 +54,7 @@ pub struct State {
 }
 
 impl State {
-    /// A message with nothing in it yet.
+    /// Begins an empty message.
     #[inline]
     pub(super) fn new(j0: u128) -> Self {
         let (held, pad) = ([0; BLOCK], [0; BLOCK]);
@@ -67,7 +67,7 @@ impl State {
         unsafe { (gcm.kernel.ops().ghash)(&gcm.key, self.hash, bytes) }
     }
 
-    /// The GHASH state after what is held of an unfinished block.
+    /// Returns the GHASH state after the held bytes of an unfinished block.
     fn flushed(&self, gcm: &Gcm, filled: usize) -> u128 {
         self.hashed(gcm, &self.held[..filled])
     }
@@ -247,7 +247,7 @@ impl State {
 }
 
 impl Stream<'_, State> {
-    /// As [`State::verify_cut`].
+    /// Compares a tag that was cut, as [`State::verify_cut`] does.
     ///
     /// # Errors
     /// As [`State::verify_cut`].
@@ -260,7 +260,7 @@ impl Drop for State {
     fn drop(&mut self) {
         self.hash = 0;
         (self.held, self.pad) = ([0; BLOCK], [0; BLOCK]);
-        // Keeps the stores above from being dropped as dead.
+        // The barrier keeps the stores above from being dropped as dead.
         optimization_barrier(self);
     }
 }

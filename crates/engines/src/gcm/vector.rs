@@ -15,8 +15,8 @@
 //! low     = d0 × shifted.0 + d1 × h.0,   high = d0 × shifted.1 + d1 × h.1
 //! ```
 //!
-//! So a product is two sums of two multiplications each, any number of products add up in them,
-//! and one fold of the lowest limb reduces the total ([`Sum::reduce`]).
+//! So a product is two sums of two multiplications each. Any number of products add up in them, and one fold of the
+//! lowest limb reduces the total ([`Sum::reduce`]).
 //!
 //! # Safety
 //! A value of a [`Vector`] type is the witness that the processor has that type's instructions:
@@ -30,14 +30,14 @@ use crate::InOut;
 
 pub(super) const BLOCK: usize = 16;
 
-/// The longest message that can go without the loop over batches, in bytes: with the pre-counter
-/// block and the lengths it has as many blocks as there are powers.
+/// The longest message that can go without the loop over batches, in bytes. With the pre-counter block and the
+/// lengths it has as many blocks as there are powers.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REACH: usize = (POWERS - 2) * BLOCK;
 
 /// One, two or four blocks side by side.
 pub(super) trait Vector: Copy {
-    /// How many blocks.
+    /// The number of blocks.
     const BLOCKS: usize;
     /// The type of one block.
     type One: Vector<One = Self::One>;
@@ -48,19 +48,19 @@ pub(super) trait Vector: Copy {
     /// The processor has the instructions.
     unsafe fn broadcast(block: &[u8; BLOCK]) -> Self;
 
-    /// Any bytes.
+    /// Loads any bytes.
     ///
     /// # Safety
     /// As [`Vector::broadcast`]; the vector's bytes at `from` can be read.
     unsafe fn load(from: *const u8) -> Self;
 
-    /// The first `n` bytes, then zeros. `n` may be anything from 0 to the vector's size.
+    /// Loads the first `n` bytes, and fills up with zeros. `n` may be anything from 0 to the vector's size.
     ///
     /// # Safety
     /// As [`Vector::broadcast`]; `n` bytes at `from` can be read.
     unsafe fn load_part(from: *const u8, n: usize) -> Self;
 
-    /// As [`Vector::load_part`] for one block.
+    /// Does the same as [`Vector::load_part`] for one block.
     ///
     /// # Safety
     /// As [`Vector::load_part`].
@@ -78,39 +78,39 @@ pub(super) trait Vector: Copy {
     /// `n` bytes at `to` can be written.
     unsafe fn store_part(self, to: *mut u8, n: usize);
 
-    /// As [`Vector::load_part`], one place up: place 0 is zero.
+    /// Does the same as [`Vector::load_part`], one place up: place 0 is zero.
     ///
     /// # Safety
     /// As [`Vector::load_part`]; `n` is at most the size of the other places.
     unsafe fn load_above(from: *const u8, n: usize) -> Self;
 
-    /// As [`Vector::store_part`], from place 1 on.
+    /// Does the same as [`Vector::store_part`], from place 1 on.
     ///
     /// # Safety
     /// As [`Vector::store_part`]; `n` is at most the size of the other places.
     unsafe fn store_above(self, to: *mut u8, n: usize);
 
-    /// The first `n` bytes, then zeros.
+    /// Keeps the first `n` bytes, and zeroes the others.
     fn keep(self, n: usize) -> Self;
-    /// The first `n` bytes from place 1 on, everything else zero.
+    /// Keeps the first `n` bytes from place 1 on, and zeroes everything else.
     fn keep_above(self, n: usize) -> Self;
 
     fn xor(self, other: Self) -> Self;
     fn xor3(self, b: Self, c: Self) -> Self;
     /// One middle round of AES.
     fn round(self, key: Self) -> Self;
-    /// Does nothing, but the compiler keeps all such places in their order. Where registers are
-    /// plenty this stops it from sorting the rounds of several blocks into those of one after the
-    /// other, which wait for each other, and from moving GHASH behind the rounds it stands between,
-    /// which would leave all the powers waiting for it on the stack.
+    /// Does nothing, but the compiler keeps all such places in their order. It might otherwise sort the rounds of
+    /// several blocks into those of one after the other, which wait for each other. It might also move GHASH behind
+    /// the rounds that it stands between, and all the powers would wait for it on the stack. This is for processors
+    /// with plenty of registers.
     #[inline(always)]
     fn pin(&mut self) {}
     /// The last round of AES.
     fn last_round(self, key: Self) -> Self;
-    /// The carry-less product of a half of each block and a half of each of `other`: the upper
-    /// half of these where `A` is 1, of those where `B` is 1.
+    /// Returns the carry-less product of a half of each block and a half of each of `other`: the upper half of these
+    /// if `A` is 1, of those if `B` is 1.
     fn multiply<const A: i32, const B: i32>(self, other: Self) -> Self;
-    /// The bytes of each block in reverse order: from memory's order to an integer's and back.
+    /// Reverses the bytes of each block: from memory's order to an integer's, and back.
     fn reverse(self) -> Self;
     /// The 64-bit halves of each block exchanged.
     fn swap(self) -> Self;
@@ -123,7 +123,7 @@ pub(super) trait Vector: Copy {
     fn first(self) -> Self::One;
     /// One block in place 0, zeros in the others.
     fn from_first(first: Self::One) -> Self;
-    /// The same with place 0 replaced.
+    /// Returns the same vector with place 0 replaced.
     fn with_first(self, first: Self::One) -> Self;
     /// The same block in every place.
     fn repeat(one: Self::One) -> Self;
@@ -136,7 +136,7 @@ pub(super) trait Vector: Copy {
     unsafe fn one(value: u128) -> Self::One;
     /// The integer.
     fn value(one: Self::One) -> u128;
-    /// 0, 1, 2, 3: what to add to a repeated counter.
+    /// The numbers 0, 1, 2, 3, which are added to a repeated counter.
     ///
     /// # Safety
     /// As [`Vector::broadcast`].
@@ -213,7 +213,7 @@ pub(super) static KEEP: [u8; 64] = {
     mask
 };
 
-/// What the reduction multiplies with: x^7 + x^2 + x + 1 in the place of a fold.
+/// The factor of the reduction: x^7 + x^2 + x + 1 in the place of a fold.
 pub(super) const POLYNOMIAL: u128 = 0xc2 << 56;
 
 /// A sum of products, not yet reduced: `low + L·high`.
@@ -224,7 +224,7 @@ pub(super) struct Sum<V> {
 }
 
 impl<V: Vector> Sum<V> {
-    /// `blocks` times the powers.
+    /// Multiplies `blocks` by the powers.
     #[inline(always)]
     pub(super) fn product(blocks: V, powers: Powers<V>) -> Self {
         Sum {
@@ -233,7 +233,7 @@ impl<V: Vector> Sum<V> {
         }
     }
 
-    /// The sum with one more product.
+    /// Returns the sum with one more product.
     #[inline(always)]
     pub(super) fn add(self, blocks: V, powers: Powers<V>) -> Self {
         let low = blocks.multiply::<0, 0>(powers.shifted);
@@ -278,13 +278,13 @@ pub(super) struct Powers<V> {
 }
 
 impl<V: Vector> Powers<V> {
-    /// Both forms of what is divided by x.
+    /// Returns both forms of a power that was divided by x.
     #[inline(always)]
     fn of(h: V, polynomial: V) -> Self {
         Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) }
     }
 
-    /// H^`highest` and the next lower ones, the last of them not below H.
+    /// Returns H^`highest` and the next lower powers, the last of them not below H.
     #[inline(always)]
     pub(super) unsafe fn falling(key: &Key, highest: usize) -> Self {
         debug_assert!((1..=POWERS).contains(&highest));
@@ -312,8 +312,8 @@ impl<V: Vector> Powers<V> {
     }
 }
 
-/// The same key, which the compiler takes for another. What a loop loads through it stays in the
-/// loop as an operand; hoisted, the powers would take all registers and then the stack.
+/// Returns the same key, which the compiler takes for another. A loop's loads through it stay in the loop as
+/// operands. If they were hoisted, the powers would take all registers and then the stack.
 #[inline(always)]
 fn afresh(key: &Key) -> &Key {
     let mut at = std::ptr::from_ref(key);
@@ -377,9 +377,9 @@ unsafe fn states<V: Vector, const ROUNDS: usize, const N: usize>(
     }
 }
 
-/// Encrypts or decrypts `data` up to its last bytes, fewer than `N` vectors, which it returns
-/// with the counter for them and, not yet reduced, the GHASH state. Where `LAST`, that state comes
-/// multiplied by what it will meet in GHASH of the last bytes and the lengths.
+/// Encrypts or decrypts `data` up to its last bytes, fewer than `N` vectors. Returns those bytes, the counter for
+/// them, and the GHASH state, not yet reduced. If `LAST`, the state comes multiplied by the power that the last
+/// bytes and the lengths require.
 ///
 /// GHASH runs one batch behind, so that its multiplications stand between the rounds of AES and
 /// wait for nothing.
@@ -402,7 +402,7 @@ unsafe fn batches<'a, V: Vector, const ROUNDS: usize, const OPEN: bool, const LA
             text[0] = text[0].xor(V::from_first(hash));
             let mut state = begin::<V, N>(key, &mut counter, step);
             let mut sum = Sum::zero();
-            // As a loop this is too long for the compiler to unroll.
+            // The rounds are a macro, because the compiler does not unroll a loop as long as this.
             macro_rules! rounds {
                 ($($round:literal)*) => {$(
                     if $round < ROUNDS {
@@ -442,7 +442,7 @@ unsafe fn ghash_of<V: Vector, const N: usize>(key: &Key, text: &[V; N], beyond: 
     }
 }
 
-/// The last round for `N` whole vectors of data. Returns the ciphertext for GHASH.
+/// Computes the last round for `N` whole vectors of data. Returns the ciphertext for GHASH.
 #[inline(always)]
 unsafe fn cover<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
     key: &Key,
@@ -464,8 +464,8 @@ unsafe fn cover<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize
     state
 }
 
-/// Encrypts or decrypts the last bytes, fewer than the powers of the hash subkey reach over, and
-/// adds them to a sum: the first block has the power `power`, and `carry` is added to it.
+/// Encrypts or decrypts the last bytes, fewer than the powers of the hash subkey reach over, and adds them to a sum.
+/// The first block has the power `power`, and `carry` is added to it.
 #[inline(always)]
 unsafe fn rest<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     key: &Key,
@@ -497,7 +497,7 @@ unsafe fn rest<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     sum
 }
 
-/// As [`rest`], for exactly `N` vectors of which the last may be partly filled.
+/// Does the same as [`rest`], for exactly `N` vectors of which the last may be partly filled.
 #[inline(always)]
 unsafe fn some<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
     key: &Key,
@@ -537,10 +537,10 @@ unsafe fn some<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>
     sum
 }
 
-/// The last bytes of a message, the lengths, and the encrypted pre-counter block: the tag.
+/// Takes the last bytes of a message, the lengths, and the encrypted pre-counter block, and returns the tag.
 ///
-/// The first vector has the pre-counter block in place 0 for its counter, and for GHASH `first`,
-/// the last block of associated data with all before it.
+/// The first vector has in place 0 the pre-counter block for its counter, and for GHASH `first`, which is the last
+/// block of associated data together with all before it.
 #[inline(always)]
 unsafe fn finish<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     key: &Key,
@@ -573,7 +573,7 @@ unsafe fn finish<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     }
 }
 
-/// A message no longer than [`REACH`], SP 800-38D §7.1 steps 2 to 6, §7.2 steps 3 to 7.
+/// Seals or opens a message no longer than [`REACH`], SP 800-38D §7.1 steps 2 to 6, §7.2 steps 3 to 7.
 #[inline(always)]
 pub(super) unsafe fn short<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     key: &Key,
@@ -597,7 +597,7 @@ pub(super) unsafe fn short<V: Vector, const ROUNDS: usize, const OPEN: bool>(
     }
 }
 
-/// A message of at least one batch.
+/// Seals or opens a message of at least one batch.
 #[inline(always)]
 pub(super) unsafe fn long<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
     key: &Key,
@@ -612,14 +612,14 @@ pub(super) unsafe fn long<V: Vector, const ROUNDS: usize, const OPEN: bool, cons
         let j0 = V::one(j0);
         let counter = V::repeat(j0.add32(V::one(1))).add32(V::indices());
         let (counter, hashed, data) = batches::<V, ROUNDS, OPEN, true, N>(key, counter, hash, data);
-        // Place 0 of the next vector belongs to the pre-counter block: one back.
+        // Place 0 of the next vector belongs to the pre-counter block, so the counters go one back.
         let counter = counter.add32(V::repeat(V::one(0xffff_ffff)));
         let others = hashed.add(last, Powers::falling(key, 1));
         finish::<V, ROUNDS, OPEN>(key, counter.with_first(j0), counter, V::one(0), others, data)
     }
 }
 
-/// One piece of a message, SP 800-38D §7.1 steps 3 and 5 over it alone.
+/// Passes one piece of a message, SP 800-38D §7.1 steps 3 and 5 over it alone.
 #[inline(always)]
 pub(super) unsafe fn piece<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
     key: &Key,
@@ -689,12 +689,13 @@ pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
             12 => block::<V::One, 12>(key, zero),
             _ => block::<V::One, 14>(key, zero),
         };
-        // Divided by x, whose inverse is x^127 + x^6 + x + 1.
+        // The subkey is divided by x, whose inverse is x^127 + x^6 + x + 1.
         let over = 0u128.wrapping_sub(subkey >> 127);
         let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
         let polynomial = V::one(POLYNOMIAL);
         let by = Powers::of(h, polynomial);
-        // The lowest in registers: a vector of what was stored block by block would wait until all was in the cache.
+        // The lowest powers are built in registers. A vector loaded from blocks that were stored singly would wait
+        // until all of them are in the cache.
         let mut lowest = [h; 4];
         for i in (1..V::BLOCKS).rev() {
             lowest[i - 1] = Sum::product(lowest[i], by).reduce(polynomial);
@@ -719,7 +720,7 @@ unsafe fn block<V: Vector<One = V>, const ROUNDS: usize>(key: &Key, value: u128)
     }
 }
 
-/// From H^1 to H^n, multiplied by H^n: H^(n+1) to H^(2n). `n` is a multiple of the places.
+/// Makes H^(n+1) to H^(2n): the powers from H^1 to H^n, multiplied by H^n. `n` is a multiple of the places.
 #[inline(always)]
 unsafe fn double<V: Vector>(key: &mut Key, n: usize) {
     // SAFETY: as the caller.
@@ -745,9 +746,9 @@ unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) {
     }
 }
 
-/// Defines the functions of a row for one vector type. `$features` are those the row requires,
-/// `$batch` the vectors that a long message takes at a time, `$short` the longest message in bytes
-/// that is faster without.
+/// Defines the functions of a row for one vector type. `$features` are those that the row requires, `$batch` the
+/// vectors that a long message takes at a time, and `$short` the longest message in bytes that is faster without
+/// batches.
 macro_rules! row {
     ($vector:ty, $batch:literal, $short:expr, $features:literal, $expand:path) => {
         use crate::InOut;

@@ -18,16 +18,16 @@ use crate::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 
 type Compress<S, const BLOCK: usize> = unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]);
 
-/// A compression function: what a kernel of a hash offers.
+/// A compression function as a kernel of a hash provides it.
 #[derive(Debug)]
 pub struct CompressOps<S: 'static, const BLOCK: usize> {
-    /// Folds whole blocks into the chaining value, in order: those of a message where it lies, then
-    /// those that its end was padded to. One call, so that the state stays in registers.
+    /// Folds whole blocks into the chaining value, in order: the message's own blocks, then the blocks that its end was
+    /// padded to. One call takes both, so that the state stays in registers.
     pub(crate) compress: Compress<S, BLOCK>,
 }
 
-/// Folds whole blocks into a chaining value, in order and without padding: the bare compression function, for callers that
-/// keep the chaining value elsewhere, as the instructions of a processor do.
+/// Folds whole blocks into a chaining value, in order and without padding. This is the bare compression function, for
+/// callers that keep the chaining value elsewhere, as the instructions of a processor do.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -48,23 +48,23 @@ pub fn fold<S, const BLOCK: usize>(
 
 /// A chaining value: the words that a compression function updates.
 pub(crate) trait Chaining: Copy + Default + Zeroize + 'static {
-    /// Bytes of the words together.
+    /// The length of all words together, in bytes.
     const LEN: usize;
 
-    /// Where a message begins.
+    /// Returns the chaining value with which a message begins.
     fn initial(hash: Hash) -> Self;
 
     /// Writes the words as bytes in the order of the standard, as many words as `out` has room for.
     fn write(&self, out: &mut [u8]);
 
-    /// The words, from [`Chaining::LEN`] bytes as [`Chaining::write`] writes them.
+    /// Reads the words from [`Chaining::LEN`] bytes that [`Chaining::write`] wrote.
     fn read(bytes: &[u8]) -> Self;
 
     /// Writes the length of the message, given in bytes, at the end of the last block, in bits.
     fn write_length(last_block: &mut [u8], bytes: u64);
 }
 
-/// Implements [`Chaining`] for an array of big-endian words, as the SHA functions have.
+/// Implements [`Chaining`] for an array of big-endian words, which the SHA functions have.
 macro_rules! chaining_big_endian {
     ($word:ty, $words:literal, $length:ty, $($hash:ident $initial:ident)+) => {
         impl $crate::hash::chain::Chaining for [$word; $words] {
@@ -127,7 +127,7 @@ impl<S: Chaining, const BLOCK: usize> Chain<S, BLOCK> {
         compress(self.kernel, &mut self.state, blocks, &[]);
     }
 
-    /// The hash of a message whose first `before` bytes, whole blocks, are already folded in.
+    /// Returns the hash of a message whose first `before` bytes, whole blocks, are already folded in.
     #[inline(always)]
     pub(crate) fn digest(&self, before: u64, data: &[u8]) -> S {
         let (blocks, tail) = data.as_chunks::<BLOCK>();
@@ -155,14 +155,13 @@ pub(crate) fn compress<S, const BLOCK: usize>(
     unsafe { (kernel.ops().compress)(state, blocks, last) }
 }
 
-/// Whether the length of a message, an eighth of a block, fits behind `tail` bytes and the bit that
-/// ends them.
+/// Returns true if the length of a message, an eighth of a block, fits behind `tail` bytes and the bit that ends them.
 #[inline(always)]
 pub(crate) fn length_fits<const BLOCK: usize>(tail: usize) -> bool {
     tail < BLOCK - BLOCK / 8
 }
 
-/// Clears what may be secret, in whole registers rather than byte by byte.
+/// Clears blocks that may be secret, in whole registers rather than byte by byte.
 #[inline(always)]
 pub(crate) fn wipe<T: Copy + Default, const N: usize>(blocks: &mut [[T; N]]) {
     for block in blocks.iter_mut() {

@@ -12,7 +12,7 @@ use super::family::Hash;
 /// The longest digest of any hash here, in bytes.
 pub const MAX_DIGEST: usize = 64;
 
-/// A digest, or the tag of an HMAC. Two are compared in constant time.
+/// A digest, or the tag of an HMAC. Digests are compared in constant time.
 #[derive(Clone, Copy)]
 pub struct Digest {
     pub(super) bytes: [u8; MAX_DIGEST],
@@ -20,15 +20,16 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// No digest yet.
+    /// An empty digest, before the hash is computed.
     pub const EMPTY: Digest = Digest { bytes: [0; MAX_DIGEST], len: 0 };
 
-    /// The first bytes of a chaining value, as many as the hash gives out.
+    /// Takes the first bytes of a chaining value, as many as the hash gives out.
     #[inline(always)]
     pub(crate) fn new<S: Chaining>(hash: Hash, state: &S) -> Self {
         let mut bytes = [0; MAX_DIGEST];
         state.write(&mut bytes[..S::LEN]);
-        // What is cut off is nobody's business: of an HMAC it says more than its tag.
+        // The bytes that are cut off must not stay: of an HMAC they reveal more than its tag
+        // does.
         bytes[hash.output_len()..S::LEN].fill(0);
         Digest { bytes, len: hash.output_len() as u8 }
     }

@@ -1,6 +1,6 @@
-//! The hashes, and what is there once for each of their four compression functions.
+//! The hashes, and the types that exist once for each of their four compression functions.
 //!
-//! Everything else of the hashes stands on this file; the list of their tables is in `mod.rs`, above them all.
+//! Everything else of the hashes stands on this file. The list of their tables is in `mod.rs`, above them all.
 //!
 //! Ref. FIPS 180-4 §1.
 
@@ -30,7 +30,7 @@ impl Hash {
     pub const ALL: [Hash; 7] =
         [Hash::Md5, Hash::Sha1, Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512, Hash::Sha512_256];
 
-    /// Its name, as in `sha512-256`.
+    /// Returns the name, as in `sha512-256`.
     pub const fn name(self) -> &'static str {
         match self {
             Hash::Md5 => "md5",
@@ -51,7 +51,7 @@ impl Hash {
     /// Bytes in a digest.
     #[inline]
     pub const fn output_len(self) -> usize {
-        // From a `match` the compiler makes a version of each caller for every length.
+        // With a `match` the compiler would make a version of each caller for every length.
         const LEN: [usize; Hash::ALL.len()] = [16, 20, 28, 32, 48, 64, 32];
         LEN[self as usize]
     }
@@ -65,8 +65,8 @@ impl Hash {
         }
     }
 
-    /// The longest message in bytes, as far as this crate counts: FIPS 180-4 §1 gives SHA-1 and
-    /// SHA-256 less than 2^64 bits, and MD5 and SHA-512 more than can be counted here.
+    /// The longest message in bytes, as far as this crate counts. FIPS 180-4 §1 gives SHA-1 and SHA-256 less
+    /// than 2^64 bits, and MD5 and SHA-512 more than can be counted here.
     pub(super) const fn max_bytes(self) -> u64 {
         match self {
             Hash::Sha1 | Hash::Sha224 | Hash::Sha256 => u64::MAX >> 3,
@@ -74,7 +74,7 @@ impl Hash {
         }
     }
 
-    /// Its number in saved mid-states.
+    /// Returns the hash's number in saved mid-states.
     pub(super) const fn code(self) -> u8 {
         match self {
             Hash::Md5 => 1,
@@ -103,7 +103,7 @@ pub(crate) enum Family<A, B, C, D> {
     Sha512(D),
 }
 
-/// Evaluates one expression for whichever it is.
+/// Evaluates one expression for the member that is there.
 macro_rules! each {
     ($family:expr, $x:pat => $body:expr) => {
         match $family {
@@ -115,7 +115,7 @@ macro_rules! each {
     };
 }
 
-/// Makes from one family another.
+/// Makes one family from another.
 macro_rules! map {
     ($family:expr, $x:pat => $body:expr) => {{
         use $crate::hash::family::Family;

@@ -1,7 +1,7 @@
-//! One message's work for the lanes of a hash, and what the rows of lane kernels are made of.
+//! One message's work for the lanes of a hash, and the parts of the rows of lane kernels.
 //!
-//! What a row does in a lane is the same for a hash and for HMAC: an HMAC begins with the chaining value
-//! of its key, and ends with one block more.
+//! A row does the same work in a lane for a hash and for HMAC. An HMAC begins with the chaining value of
+//! its key, and ends with one block more.
 //!
 //! # Safety
 //! A row's functions may need processor features. They are called through the [`Bound`] that proves
@@ -16,12 +16,12 @@ use super::family::Hash;
 use crate::hmac::HmacJob;
 use crate::{AlgorithmInfo, Bound, Crossover, Kernel, Row, Standing, Table, Timing};
 
-/// A message to hash, and its digest once that is done.
+/// A message to hash, and its digest after that.
 #[derive(Debug)]
 pub struct HashJob<'a> {
     /// The message.
     pub data: &'a [u8],
-    /// Empty before.
+    /// The digest, empty before.
     pub digest: Digest,
 }
 
@@ -33,19 +33,19 @@ impl<'a> HashJob<'a> {
     }
 }
 
-/// What a row of a hash's lanes offers. An entry's number of messages counts for messages of a
+/// The functions of a row of a hash's lanes. An entry's number of messages counts for messages of a
 /// length in bytes.
 #[derive(Debug)]
 pub struct LanesOps<S: 'static, const BLOCK: usize> {
-    /// From how many messages on lanes hash faster than one message after another.
+    /// The least number of messages that lanes hash faster than one message after another.
     pub(crate) crossover: Crossover,
-    /// The same for signing.
+    /// The least number of messages that lanes sign faster.
     pub(crate) hmac_crossover: Crossover,
     pub(crate) digest: unsafe fn(&Side<S, BLOCK>, &mut [&mut HashJob<'_>]),
     pub(crate) sign: unsafe fn(&Side<S, BLOCK>, &mut [&mut HmacJob<'_>]),
 }
 
-/// A lane kernel, and where and with which direct kernel each message begins.
+/// A lane kernel, and the direct kernel and chaining value with which each message begins.
 pub(crate) struct Side<S: 'static, const BLOCK: usize> {
     pub(crate) hash: Hash,
     pub(crate) lanes: Bound<LanesOps<S, BLOCK>>,
@@ -60,18 +60,18 @@ impl<S: Chaining, const BLOCK: usize> Clone for Side<S, BLOCK> {
 
 impl<S: Chaining, const BLOCK: usize> Copy for Side<S, BLOCK> {}
 
-/// A job of the lanes: a message, what it begins with and what comes after.
+/// A job of the lanes: a message, the state that it begins with, and the steps that follow.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no lanes but the direct row yet
 pub(crate) trait Job<S: Chaining, const BLOCK: usize> {
-    /// Whether a hash of the digest follows.
+    /// True if a hash of the digest follows.
     const KEYED: bool;
 
     fn data(&self) -> &[u8];
 
-    /// The chaining value and direct kernel with which the message begins.
+    /// Returns the chaining value and direct kernel with which the message begins.
     fn inner<'a>(&'a self, side: &'a Side<S, BLOCK>) -> &'a Chain<S, BLOCK>;
 
-    /// The chaining value of the outer hash, where there is one.
+    /// Returns the chaining value of the outer hash, if there is one.
     fn outer<'a>(&'a self, side: &'a Side<S, BLOCK>) -> &'a S;
 
     fn answer(&mut self) -> &mut Digest;
@@ -108,7 +108,7 @@ impl<S: Chaining, const BLOCK: usize> Job<S, BLOCK> for HashJob<'_> {
     }
 }
 
-/// Whether lanes take less time than the direct kernel for so many jobs, of their length on average.
+/// Returns true if lanes take less time than the direct kernel for so many jobs of their average length.
 #[inline(always)]
 pub(crate) fn pays<J: Length>(crossover: &Crossover, jobs: &[&mut J]) -> bool {
     if jobs.len() < 2 {
@@ -121,7 +121,7 @@ pub(crate) fn pays<J: Length>(crossover: &Crossover, jobs: &[&mut J]) -> bool {
     jobs.len() >= crossover.objects(bytes / jobs.len())
 }
 
-/// No row needs so many messages to pay, so that their lengths are of no interest.
+/// A number of messages for which every row with lanes pays, whatever their lengths.
 const FEW: usize = 16;
 
 /// Bytes to hash.
@@ -185,8 +185,8 @@ macro_rules! direct_row {
 }
 pub(crate) use direct_row;
 
-/// Hashes so many messages "abc" that every lane of every kernel has one; whether all digests are
-/// right.
+/// Hashes so many messages "abc" that every lane of every kernel has one. Returns true if all digests
+/// are right.
 pub(crate) fn known_answer<S: Chaining, const BLOCK: usize>(
     lanes: Bound<LanesOps<S, BLOCK>>,
     direct: &'static Table<CompressOps<S, BLOCK>>,

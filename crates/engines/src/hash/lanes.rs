@@ -25,7 +25,7 @@ use crate::{Crossover, Kernel, Table};
 pub(crate) type Sides = family!(Side);
 
 impl Sides {
-    /// Those of every lane kernel that `features` allow, best first.
+    /// Returns the sides of every lane kernel that `features` allow, best first.
     pub(crate) fn available(features: Features, hash: Hash) -> Vec<Self> {
         fn all<S: Chaining, const BLOCK: usize>(
             tables: Tables<S, BLOCK>,
@@ -48,12 +48,12 @@ impl Sides {
         }
     }
 
-    /// That of the best lane kernel.
+    /// Returns the side of the best lane kernel.
     pub(crate) fn best(features: Features, hash: Hash) -> Self {
         Sides::available(features, hash)[0]
     }
 
-    /// That of the lane kernel of that name.
+    /// Returns the side of the lane kernel of that name.
     pub(crate) fn named(features: Features, hash: Hash, name: &str) -> Option<Self> {
         Sides::available(features, hash).into_iter().find(|side| side.kernel().name == name)
     }
@@ -91,17 +91,17 @@ pub struct HashLanes {
 }
 
 impl HashLanes {
-    /// With the fastest kernel that `features` allow.
+    /// Makes a manager with the fastest kernel that `features` allow.
     pub fn new(features: Features, hash: Hash) -> Self {
         HashLanes { sides: Sides::best(features, hash) }
     }
 
-    /// One for every lane kernel that `features` allow, best first.
+    /// Returns a manager for every lane kernel that `features` allow, best first.
     pub fn available(features: Features, hash: Hash) -> Vec<Self> {
         Sides::available(features, hash).into_iter().map(|sides| HashLanes { sides }).collect()
     }
 
-    /// With the lane kernel of that name, if `features` allow it.
+    /// Returns a manager with the lane kernel of that name, if `features` allow it.
     pub fn named(features: Features, hash: Hash, name: &str) -> Option<Self> {
         Sides::named(features, hash, name).map(|sides| HashLanes { sides })
     }
@@ -116,12 +116,12 @@ impl HashLanes {
         self.sides.kernel()
     }
 
-    /// From how many messages on it is used.
+    /// Returns the least number of messages for which the lanes are used.
     pub fn crossover(&self) -> Crossover {
         each!(&self.sides, side => side.lanes.ops().crossover)
     }
 
-    /// Writes every job's digest. The references may be in another order afterwards.
+    /// Writes every job's digest, and may reorder the references.
     #[inline]
     pub fn digest(&self, jobs: &mut [&mut HashJob<'_>]) {
         each!(&self.sides, side => {

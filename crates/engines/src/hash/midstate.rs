@@ -12,8 +12,8 @@
 //! | the same | HMAC only: the chaining value of the outer hash after the block of its key |
 //! | count modulo the block | the last bytes taken in, which wait for the rest of their block |
 //!
-//! A saved mid-state is as secret as what was hashed; that of an HMAC, with its key or without, is as good as the key.
-//! The AEADs and CMAC save theirs in forms of their own, which their `import` takes.
+//! A saved mid-state is as secret as the hashed data. The mid-state of an HMAC, with its key or without, is as good as
+//! the key. The AEADs and CMAC save theirs in forms of their own, which their `import` takes.
 
 use std::fmt;
 use std::ops::Deref;
@@ -27,10 +27,10 @@ use crate::Error;
 
 const VERSION: u8 = 1;
 const HEADER: usize = 16;
-/// An HMAC-SHA-512 with all but one byte of a block.
+/// The longest mid-state: an HMAC-SHA-512 with all but one byte of a block.
 const MAX: usize = HEADER + 2 * 64 + 127;
 
-/// Whether a mid-state is of a hash or of an HMAC.
+/// The kind of a mid-state: a hash, an HMAC, or an HMAC's message alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Hash = 0,
@@ -47,12 +47,12 @@ pub struct MidState {
 }
 
 impl MidState {
-    /// What [`MidState::push`] has yet to fill.
+    /// Returns an empty mid-state, which [`MidState::push`] fills.
     pub(crate) const fn empty() -> Self {
         MidState { bytes: [0; MAX], len: 0 }
     }
 
-    /// The state of `stream`, with the outer chaining value if that of an HMAC is saved too.
+    /// Saves the state of `stream`, with the outer chaining value if an HMAC's is saved too.
     pub(crate) fn save<S: Chaining, const BLOCK: usize>(
         hash: Hash,
         kind: Kind,
@@ -72,15 +72,14 @@ impl MidState {
         saved
     }
 
-    /// Adds bytes, of which there may be no more than the longest state has.
+    /// Adds bytes. There may be no more in all than the longest state has.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 }
 
-/// The stream, and the outer chaining value of an HMAC, that `bytes` describe; `chain` brings the
-/// kernel.
+/// Returns the stream, and the outer chaining value of an HMAC, that `bytes` describe. `chain` provides the kernel.
 ///
 /// # Errors
 /// [`Error::MidState`] when they are of another version, hash or kind, of the wrong length, or of
@@ -109,7 +108,7 @@ pub(crate) fn load<S: Chaining, const BLOCK: usize>(
     Ok((stream, (kind == Kind::Hmac).then(|| S::read(outer))))
 }
 
-/// What is yet to be read of a saved state.
+/// The part of a saved state that is not read yet.
 pub(crate) struct Saved<'a>(pub(crate) &'a [u8]);
 
 impl Saved<'_> {
@@ -139,7 +138,7 @@ impl AsRef<[u8]> for MidState {
     }
 }
 
-/// Says how long it is and not what it holds.
+/// Shows the length and not the contents.
 impl fmt::Debug for MidState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MidState of {} bytes", self.len)

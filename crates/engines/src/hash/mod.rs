@@ -1,6 +1,6 @@
 //! MD5, SHA-1 and SHA-2, chosen at run time.
 //!
-//! [`digest()`] hashes a message that is there as a whole, [`Hasher`] one that comes in pieces.
+//! [`digest()`] hashes a whole message, and [`Hasher`] one that comes in pieces.
 //!
 //! Ref. RFC 1321; FIPS 180-4.
 
@@ -44,8 +44,8 @@ use crate::{Error, Kernel, Table};
 type Chains = family!(Chain);
 type Streams = family!(Stream);
 
-/// A hash bound to a kernel: what [`Hasher`], [`HmacKey`](crate::hmac::HmacKey) and
-/// [`Hkdf`](crate::hkdf::Hkdf) are made from.
+/// A hash bound to a kernel, from which [`Hasher`], [`HmacKey`](crate::hmac::HmacKey) and
+/// [`Hkdf`](crate::hkdf::Hkdf) are made.
 #[derive(Clone, Copy)]
 pub struct HashKernel {
     hash: Hash,
@@ -191,7 +191,7 @@ impl Hasher {
         Hasher::import_with_kernel(HashKernel::best(features, hash), saved)
     }
 
-    /// As [`Hasher::import`], with a given kernel.
+    /// Does the same as [`Hasher::import`], with a given kernel.
     ///
     /// # Errors
     /// [`Error::MidState`] when `saved` is not a mid-state of this hash.
@@ -222,13 +222,14 @@ impl Hasher {
         each!(&mut self.stream, stream => stream.update(data));
     }
 
-    /// The digest of all that was taken in.
+    /// Returns the digest of all pieces.
     #[inline]
     pub fn finish(mut self) -> Digest {
         each!(&mut self.stream, stream => Digest::new(self.hash, &stream.finish()))
     }
 
-    /// Forgets what was taken in, clears it, and begins a new message: cheaper than another hasher.
+    /// Forgets the pieces so far, clears them, and begins a new message. This is cheaper than
+    /// another hasher.
     #[inline]
     pub fn reset(&mut self) {
         each!(&mut self.stream, stream => {
@@ -237,7 +238,7 @@ impl Hasher {
         });
     }
 
-    /// The digest of all that was taken in; a new message begins.
+    /// Returns the digest of all pieces, and begins a new message.
     #[inline]
     pub fn finish_reset(&mut self) -> Digest {
         each!(&mut self.stream, stream => {

@@ -18,9 +18,9 @@ macro_rules! round {
     };
 }
 
-/// Sixteen rounds, whose names end where they began. `$word` is done in each: with
-/// [`next_word`] the words are those of the next sixteen rounds afterwards. So long before they are
-/// needed, they fill the time in which a round waits for itself.
+/// Sixteen rounds, whose names end where they began. `$word` is done in each round; with
+/// [`next_word`] the words are afterwards those of the next sixteen rounds. They are computed so
+/// long before they are needed that they fill the time in which a round waits for its own results.
 macro_rules! sixteen_rounds {
     ($word:ident $w:ident $k:ident $bits:tt
      $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
@@ -43,7 +43,7 @@ macro_rules! sixteen_rounds {
     };
 }
 
-/// The next word of the schedule, in the place of the one sixteen before.
+/// Computes the next word of the schedule, in the place of the word sixteen before.
 macro_rules! next_word {
     ($w:ident $i:literal [$x0:literal $x1:literal $x2:literal] [$y0:literal $y1:literal $y2:literal]) => {
         let (x, y) = ($w[($i + 1) % 16], $w[($i + 14) % 16]);
@@ -53,7 +53,7 @@ macro_rules! next_word {
     };
 }
 
-/// No more words are needed.
+/// Computes no word, for the last sixteen rounds.
 macro_rules! no_word {
     ($w:ident $i:literal $sigma0:tt $sigma1:tt) => {};
 }

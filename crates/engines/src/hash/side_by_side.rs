@@ -1,12 +1,11 @@
-//! What happens in the lanes: messages of as many blocks in step, or of any lengths by the scheduler.
+//! The work of the lanes: messages with the same number of blocks in step, or of any lengths by the
+//! scheduler.
 //!
 //! Ref. FIPS 180-4 §5.1 (padding); RFC 1321 §3.1; FIPS 198-1 §4 (the outer hash).
 //!
-//! # Safety
-//! A [`LaneKernel`] may need processor features: every function here that names one is inlined into a
-//! row's function, which is entered through the proof that they are there. Pointers into a message
-//! stay inside it: a block is read only where a whole one is left, and what is left after that by its
-//! length.
+//! A [`LaneKernel`] may need processor features. Every function here that names one is inlined into a row's
+//! function, which is entered through the proof that they are there. Pointers into a message stay inside
+//! it: a block is read only if a whole one is left, and the rest after that by its length.
 #![allow(unsafe_code)]
 
 use std::cmp::Reverse;
@@ -24,25 +23,25 @@ pub(crate) trait LaneKernel<const WORDS: usize, const N: usize> {
     type Word: Word;
     type Words: Words<N, Word = Self::Word>;
 
-    /// Whether words are read from a message with the lowest byte first.
+    /// True if words are read from a message with the lowest byte first.
     const LITTLE_ENDIAN: bool;
 
-    /// From how many messages on the kernel is faster than what comes after it in its row.
+    /// The least number of messages for which the kernel is faster than the next one in its row.
     const FEWEST: usize;
-    /// From how many messages on it is faster than the direct kernel.
+    /// The least number of messages for which the kernel is faster than the direct kernel.
     const LIVE: usize;
 
-    /// Folds one block of every lane in, its words given. These are left in any state.
+    /// Folds one block of every lane in, given as words, which are left in any state.
     ///
     /// # Safety
     /// The processor has the kernel's features.
     unsafe fn fold(state: &mut [Self::Words; WORDS], block: &mut [Self::Words; 16]);
 }
 
-/// How many blocks a message of `len` bytes is padded to.
+/// Returns the number of blocks that a message of `len` bytes is padded to.
 #[inline(always)]
 fn padded<const BLOCK: usize>(len: usize) -> usize {
-    // The byte that ends it and its length, an eighth of a block.
+    // The padding has the byte that ends the message and the length, an eighth of a block.
     len / BLOCK + if length_fits::<BLOCK>(len % BLOCK) { 1 } else { 2 }
 }
 
@@ -53,7 +52,7 @@ static PAD: [u8; 384] = {
     pad
 };
 
-/// Whether all messages are padded to as many blocks.
+/// Returns true if all messages are padded to the same number of blocks.
 #[inline(always)]
 pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
     let blocks = padded::<BLOCK>(jobs[0].data().len());
@@ -64,7 +63,7 @@ pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &
     same
 }
 
-/// One message in each lane; a lane without one does what the first does, to no effect.
+/// Hashes one message in each lane. A lane without a message repeats the first one, to no effect.
 #[inline(always)]
 unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
@@ -85,7 +84,7 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
         whole = whole.min(data.len() / BLOCK);
     }
     let mut blocks = [padded::<BLOCK>(len[0]); N];
-    // The longest comes first.
+    // The first message is the longest.
     let (mut least, most) = (blocks[0], blocks[0]);
     if !in_step {
         for lane in 0..N {
@@ -132,7 +131,7 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
     }
 }
 
-/// The chaining values with which the messages begin, or those of their outer hashes.
+/// Returns the chaining values with which the messages begin, or those of their outer hashes.
 #[inline(always)]
 unsafe fn chaining_values<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
@@ -171,7 +170,7 @@ where
     }
 }
 
-/// Folds in one block of every lane, as its bytes lie.
+/// Folds in one block of every lane, given as bytes in memory's order.
 #[inline(always)]
 unsafe fn fold_bytes<K, const WORDS: usize, const N: usize>(
     state: &mut [K::Words; WORDS],
@@ -186,7 +185,7 @@ unsafe fn fold_bytes<K, const WORDS: usize, const N: usize>(
     }
 }
 
-/// From the order of bytes of the processor to that of the hash.
+/// Turns words from the processor's byte order into the hash's.
 #[inline(always)]
 unsafe fn to_words<K: LaneKernel<WORDS, N>, const WORDS: usize, const N: usize>(block: &mut [K::Words]) {
     if !K::LITTLE_ENDIAN {
@@ -197,8 +196,8 @@ unsafe fn to_words<K: LaneKernel<WORDS, N>, const WORDS: usize, const N: usize>(
     }
 }
 
-/// The block at `at` of padded messages of which not every one has a whole block there; without their
-/// lengths.
+/// Loads the block at `at` of padded messages, without their lengths, if not every message has a whole
+/// block there.
 #[inline(always)]
 unsafe fn end_of_message<K, const WORDS: usize, const N: usize, const BLOCK: usize>(
     from: &[*const u8; N],
@@ -212,8 +211,8 @@ where
     let mut pad = [PAD.as_ptr(); N];
     for lane in 0..N {
         left[lane] = len[lane].saturating_sub(at).min(BLOCK);
-        // Behind the bytes left: at 128 - left, the byte that ends the message is where it belongs; in
-        // a whole block, or one behind that byte, it is out of sight.
+        // The pad is read at 128 - left, so that the byte that ends the message comes right behind the
+        // bytes left. In a whole block, or in one behind that byte, it is out of sight.
         let end = (len[lane] as isize - at as isize).clamp(-1, BLOCK as isize);
         // SAFETY: -1 <= end <= BLOCK <= 128, so that the block is inside.
         pad[lane] = unsafe { PAD.as_ptr().offset(128 - end) };
@@ -226,8 +225,8 @@ where
     }
 }
 
-/// Adds the length of the messages, and of the `before` bytes folded in before them, to the block of
-/// those that have `now` blocks: their last.
+/// Adds the length of the messages, and of the `before` bytes folded in before them, to the last block of
+/// those that have `now` blocks.
 #[inline(always)]
 unsafe fn write_length<K, const WORDS: usize, const N: usize>(
     block: &mut [K::Words; 16],
@@ -253,7 +252,7 @@ unsafe fn write_length<K, const WORDS: usize, const N: usize>(
     }
 }
 
-/// Puts the chaining values of messages back that had ended before block `at`.
+/// Restores the chaining values of messages that had ended before block `at`.
 #[inline(always)]
 unsafe fn keep<K, const WORDS: usize, const N: usize>(
     state: &mut [K::Words; WORDS],
@@ -278,7 +277,8 @@ unsafe fn keep<K, const WORDS: usize, const N: usize>(
     }
 }
 
-/// FIPS 198-1 §4, step 8: the digest of the inner hash, `output` words, after the block of the key.
+/// Returns the digest of the inner hash, `output` words, as the block after the key's: FIPS 198-1 §4, step
+/// 8.
 #[inline(always)]
 unsafe fn outer_block<K, const WORDS: usize, const N: usize>(
     digest: &[K::Words; WORDS],
@@ -342,7 +342,7 @@ unsafe fn answer<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     }
 }
 
-/// Chaining values may be those of a key, and blocks are of messages.
+/// Clears the words: chaining values may be those of a key, and blocks come from messages.
 #[inline(always)]
 unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
     for word in words.iter_mut() {
@@ -352,19 +352,19 @@ unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
     zeroize::optimization_barrier(words);
 }
 
-/// A compression function for two messages, interleaved: for instructions that have one message in a
-/// register, and wait for themselves.
+/// A compression function for two interleaved messages. It suits instructions that hold one message in a
+/// register and wait for their own results.
 pub(crate) trait PairKernel<S, const BLOCK: usize> {
-    /// Folds the blocks of each in, in order, those of `last` at the end; as many for one as for the
-    /// other.
+    /// Folds the blocks of each message in, in order, and the blocks of `last` at the end. Both messages
+    /// have the same number.
     ///
     /// # Safety
     /// The processor has the kernel's features.
     unsafe fn fold(states: &mut [S; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]);
 }
 
-/// Takes jobs off the front, two at a time where they have as many blocks. Returns the rest, which is
-/// one or none.
+/// Takes jobs off the front, and two at a time if they have the same number of blocks. Returns the rest,
+/// which is one or none.
 ///
 /// # Safety
 /// The processor has the features of `K`.
@@ -381,7 +381,7 @@ where
     let output = side.hash.output_len();
     let before = if J::KEYED { BLOCK } else { 0 };
     let mut last = [[[0; BLOCK]; 2]; 2];
-    // FIPS 198-1 §4, step 8: a digest goes in front of this.
+    // The inner digest goes in front of this padding: FIPS 198-1 §4, step 8.
     let mut outer = [[0; BLOCK]; 2];
     if J::KEYED {
         for outer in &mut outer {
@@ -429,7 +429,7 @@ where
     jobs
 }
 
-/// Pads what is left of a message behind its whole blocks; returns to how many.
+/// Pads the rest of a message behind its whole blocks, and returns the number of blocks.
 #[inline(always)]
 fn pad<const BLOCK: usize>(
     last: &mut [[u8; BLOCK]; 2],
@@ -447,16 +447,16 @@ fn pad<const BLOCK: usize>(
     count
 }
 
-/// Puts jobs into the order in which lanes are best filled.
+/// Sorts jobs into the order in which lanes are best filled.
 pub(crate) fn longest_first<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &mut [&mut J]) {
     jobs.sort_unstable_by_key(|job| Reverse(job.data().len()));
 }
 
-/// Works jobs off, `N` at a time from the front, as long as there are enough of them; returns the rest.
+/// Works jobs off, `N` at a time from the front, as long as there are enough of them. Returns the rest.
 ///
-/// If they are not `in_step`, of as many blocks each, the longest come first. Jobs then run together as
-/// long as lanes that have ended don't wait too long for others; when they would, all that are left go
-/// through the scheduler, which gives a lane another message as soon as one has ended.
+/// Jobs that are not `in_step`, of the same number of blocks, come with the longest first. They run
+/// together as long as lanes that have ended don't wait too long for others. If they would, all remaining
+/// jobs go through the scheduler, which gives a lane another message as soon as one has ended.
 ///
 /// # Safety
 /// The processor has the features of `K`.
@@ -486,8 +486,8 @@ where
     jobs
 }
 
-/// Whether jobs, the longest first, would wait for that one for more than a block each, and more than
-/// an eighth of the time: the scheduler costs a job about as much.
+/// Returns true if the jobs would wait for the first and longest for more than a block each and more than
+/// an eighth of the time. The scheduler costs a job about as much.
 fn too_ragged<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
     let longest = padded::<BLOCK>(jobs[0].data().len());
     let mut waits = 0;
@@ -497,8 +497,8 @@ fn too_ragged<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]
     waits > jobs.len() * (1 + longest / 8)
 }
 
-/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
-/// the one before has ended.
+/// Works jobs of any lengths off, the longest first. Each lane gets a new message as soon as its last one
+/// has ended.
 #[inline(always)]
 unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
@@ -527,7 +527,7 @@ unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize
     }
 }
 
-/// What of its message a lane is at.
+/// The part of its message that a lane works on.
 #[derive(Clone, Copy)]
 enum Part {
     /// The whole blocks.
@@ -547,10 +547,12 @@ where
     state: [K::Words; WORDS],
     /// The next block of each lane.
     from: [*const u8; N],
-    /// Bytes to the block after that: none in an idle lane, which reads the same again.
+    /// The distance in bytes to the block after that. It is 0 in an idle lane, which reads the same block
+    /// again.
     stride: [usize; N],
     part: [Part; N],
-    /// The blocks for the ends of messages, N lanes' of them. They lie elsewhere, as `from` points to them.
+    /// The blocks for the ends of messages, those of N lanes. They lie outside of this struct, because
+    /// `from` points to them.
     last: *mut [[u8; BLOCK]; 2],
 }
 
@@ -706,8 +708,8 @@ macro_rules! lane_kernel {
 }
 pub(crate) use lane_kernel;
 
-/// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
-/// pairs.
+/// Defines a row whose kernels take over from one another as messages get fewer: lanes, the widest first,
+/// then pairs.
 macro_rules! lanes_row {
     ($name:literal, $features:literal, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
      $crossover:expr, $hmac_crossover:expr, $note:literal) => {{

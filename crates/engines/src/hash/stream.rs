@@ -4,7 +4,7 @@
 
 use super::chain::{Chain, Chaining, compress, length_fits};
 
-/// A chaining value, how far it has come, and the part of a block that waits for the rest.
+/// A chaining value, the number of bytes in it, and the part of a block that waits for the rest.
 #[derive(Clone)]
 pub(crate) struct Stream<S: Chaining, const BLOCK: usize> {
     pub(crate) chain: Chain<S, BLOCK>,
@@ -59,7 +59,7 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         self.buffer[..tail.len()].copy_from_slice(tail);
     }
 
-    /// Pads the message where it lies and folds in its end. The stream must be restarted after.
+    /// Pads the message in its own buffer and folds in its end. The stream must be restarted after.
     #[inline(always)]
     pub(crate) fn finish(&mut self) -> S {
         let used = self.used();
@@ -77,8 +77,8 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         self.chain.state
     }
 
-    /// The chaining value, for somebody else to fold the next `bytes` bytes in, which are whole blocks.
-    /// No byte waits for the rest of its block.
+    /// Lends the chaining value to a caller who folds the next `bytes` bytes in, which are whole
+    /// blocks. No byte waits for the rest of its block.
     #[inline(always)]
     pub(crate) fn lend(&mut self, bytes: usize) -> &mut S {
         debug_assert!(self.used() == 0 && bytes.is_multiple_of(BLOCK));
@@ -86,14 +86,14 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         &mut self.chain.state
     }
 
-    /// Clears what waits for the rest of its block.
+    /// Clears the bytes that wait for the rest of their block.
     #[inline(always)]
     pub(crate) fn forget(&mut self) {
         self.buffer = [0; BLOCK];
         zeroize::optimization_barrier(&self.buffer);
     }
 
-    /// Back to where `state`, which holds `count` bytes in whole blocks, left off.
+    /// Goes back to `state`, which holds `count` bytes in whole blocks.
     #[inline(always)]
     pub(crate) fn restart(&mut self, state: S, count: u64) {
         self.chain.state = state;
@@ -101,13 +101,13 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
     }
 }
 
-/// What is hashed may be secret.
+/// Clears the buffer and the chaining value, because the hashed data may be secret.
 impl<S: Chaining, const BLOCK: usize> Drop for Stream<S, BLOCK> {
     #[inline(always)]
     fn drop(&mut self) {
         self.chain.state = S::default();
         self.buffer = [0; BLOCK];
-        // Keeps the stores above from being dropped as dead.
+        // The barrier keeps the stores above from being dropped as dead.
         zeroize::optimization_barrier(self);
     }
 }

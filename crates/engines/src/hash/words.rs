@@ -1,8 +1,8 @@
-//! Vectors of words, word `i` of which is of the message in lane `i`.
+//! Vectors of words, in which word `i` belongs to the message in lane `i`.
 //!
-//! The compression functions are written once over [`Words`]; a tier brings a type for each width
-//! of word, and [`Two`] makes of any such type one of twice as many lanes: where one chain of
-//! operations waits for itself, a second fills the gaps.
+//! The compression functions are written once over [`Words`]. A tier brings a type for each width of
+//! word, and [`Two`] makes a type of twice as many lanes from any such type: while one chain of
+//! operations waits for its own results, a second fills the gaps.
 //!
 //! # Safety
 //! The functions of [`Words`] may need processor features: whoever names a type that implements it
@@ -16,7 +16,7 @@ pub(crate) trait Word: Copy + Default + Eq + 'static {
     /// All bits.
     const MAX: Self;
 
-    /// As the low word and the high word, a number of bytes counted in bits.
+    /// Returns a number of bytes counted in bits, as the low word and the high word.
     fn bits(bytes: u64) -> (Self, Self);
 }
 
@@ -53,8 +53,8 @@ pub(crate) trait Words<const N: usize>: Copy {
 
     unsafe fn add(self, other: Self) -> Self;
 
-    /// The same words, as a sum that the compiler does not take apart: it would add what is there early
-    /// last, at the end of the path that everything waits for.
+    /// Returns the same words, as a sum that the compiler does not take apart. The compiler would
+    /// otherwise add early terms last, at the end of the path that everything waits for.
     unsafe fn settled(self) -> Self;
 
     unsafe fn rotate_right<const BITS: i32>(self) -> Self;
@@ -82,8 +82,8 @@ pub(crate) trait Words<const N: usize>: Copy {
     /// From each of `from` a block can be read.
     unsafe fn load_block(from: &[*const u8; N]) -> [Self; 16];
 
-    /// As [`Words::load_block`], but of each lane only `len` bytes, at most a block, and the block at
-    /// `pad` wherever no such bytes are.
+    /// Does the same as [`Words::load_block`], but takes only `len` bytes of each lane, at most a
+    /// block, and the rest from the block at `pad`.
     ///
     /// # Safety
     /// From each of `from` as many bytes can be read as its `len` says, and a block from each of
@@ -97,7 +97,7 @@ pub(crate) trait Words<const N: usize>: Copy {
     unsafe fn store_rows(words: &[Self; 8], to: &[*mut u8; N]);
 }
 
-/// Twice as many lanes in two vectors, each operation on one and then on the other.
+/// Twice as many lanes in two vectors. Each operation works on one and then on the other.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Two<V>([V; 2]);

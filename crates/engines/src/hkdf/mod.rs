@@ -31,16 +31,17 @@ pub struct Hkdf {
 }
 
 impl Hkdf {
-    /// Extracts from input keying material. No salt is the empty salt.
+    /// Extracts from input keying material. An empty salt stands for none.
     pub fn extract(features: Features, hash: Hash, salt: &[u8], ikm: &[u8]) -> Self {
         Hkdf::extract_with_kernel(HashKernel::best(features, hash), salt, ikm)
     }
 
-    /// As [`Hkdf::extract`], with a given kernel.
+    /// Does the same as [`Hkdf::extract`], with a given kernel.
     pub fn extract_with_kernel(kernel: HashKernel, salt: &[u8], ikm: &[u8]) -> Self {
         let hash = kernel.hash();
         let pair = map!(*kernel.start(), start => {
-            // RFC 5869 §2.2: PRK = HMAC(salt, IKM), which is the key of what follows.
+            // The pseudorandom key is PRK = HMAC(salt, IKM), and keys the expansion: RFC 5869
+            // §2.2.
             let mut prk = Digest::new(hash, &Pair::new(hash, start, salt).sign(hash, ikm));
             let pair = Pair::new(hash, start, &prk);
             prk.zeroize();
@@ -110,7 +111,8 @@ impl fmt::Debug for Hkdf {
     }
 }
 
-/// The pseudorandom key itself, for a protocol that keeps it. No salt is the empty salt.
+/// Returns the pseudorandom key itself, for a protocol that keeps it. An empty salt stands for
+/// none.
 pub fn extract(features: Features, hash: Hash, salt: &[u8], ikm: &[u8]) -> Digest {
     HmacKey::new(features, hash, salt).sign(ikm)
 }

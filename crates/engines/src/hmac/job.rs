@@ -6,14 +6,14 @@ use super::key::{HmacKey, check_length, compare};
 use crate::Error;
 use crate::hash::Digest;
 
-/// A message to sign, and its tag once that is done.
+/// A message to sign, and its tag after that.
 #[derive(Debug)]
 pub struct HmacJob<'a> {
-    /// The key, of the hash for which the [`HmacLanes`](super::HmacLanes) are.
+    /// The key, of the same hash as the [`HmacLanes`](super::HmacLanes).
     pub key: &'a HmacKey,
     /// The message.
     pub data: &'a [u8],
-    /// Empty before. A protocol that truncates takes its first bytes.
+    /// The tag, empty before. A protocol that truncates takes its first bytes.
     pub tag: Digest,
 }
 
@@ -24,10 +24,9 @@ impl<'a> HmacJob<'a> {
         HmacJob { key, data, tag: Digest::EMPTY }
     }
 
-    /// Compares the tag that was computed with as much of one as is given, in constant time.
+    /// Compares the computed tag, or as much of it as is given, with `tag` in constant time.
     ///
-    /// # Errors
-    /// As [`HmacKey::verify`].
+    /// The errors of [`HmacKey::verify`].
     pub fn verify(&self, tag: &[u8]) -> Result<(), Error> {
         check_length(self.key.hash, tag)?;
         if self.tag.len() < tag.len() {

@@ -10,7 +10,7 @@ use crate::compare::begins;
 use crate::hash::{Chain, Chaining, CompressOps, Digest, Hash, Stream, compress, each, family, wipe};
 use crate::{Bound, Error, Kernel};
 
-/// SP 800-107 §5.3.3: no tag is shorter, in bytes.
+/// The length of the shortest tag, in bytes: SP 800-107 §5.3.3.
 pub const MIN_TAG: usize = 4;
 
 /// Both hashes after the block of the key.
@@ -54,7 +54,7 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
 impl<S: Chaining, const BLOCK: usize> Drop for Pair<S, BLOCK> {
     fn drop(&mut self) {
         (self.inner.state, self.outer) = (S::default(), S::default());
-        // Keeps the stores above from being dropped as dead.
+        // The barrier keeps the stores above from being dropped as dead.
         optimization_barrier(self);
     }
 }
@@ -67,8 +67,8 @@ fn xor<const N: usize>(block: &mut [u8; N], pad: u8) {
 
 /// FIPS 198-1 §4, steps 8 and 9: the hash of the inner digest, which always fits in one block.
 ///
-/// The padding is written before the inner hash ends: a processor forwards what was stored a moment
-/// ago only to loads that one store covers, and waits where bytes and words lie side by side.
+/// The padding is written before the inner hash ends. A processor forwards a recent store only to a
+/// load that this one store covers, and waits if bytes and words lie side by side.
 pub(super) struct Outer<const BLOCK: usize> {
     block: [u8; BLOCK],
     len: usize,

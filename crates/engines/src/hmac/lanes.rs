@@ -2,9 +2,8 @@
 //!
 //! Ref. RFC 2104 §2 and §4.
 //!
-//! # Safety
-//! As the hashes' lanes: a row's functions are called through the [`Bound`](crate::Bound) that proves
-//! that their features are there.
+//! The promise of the hashes' lanes holds here too: a row's functions are called through the
+//! [`Bound`](crate::Bound) that proves that their features are there.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -39,17 +38,17 @@ pub struct HmacLanes {
 }
 
 impl HmacLanes {
-    /// With the fastest kernel that `features` allow.
+    /// Makes a manager with the fastest kernel that `features` allow.
     pub fn new(features: Features, hash: Hash) -> Self {
         HmacLanes { sides: Sides::best(features, hash) }
     }
 
-    /// One for every lane kernel that `features` allow, best first.
+    /// Returns a manager for every lane kernel that `features` allow, best first.
     pub fn available(features: Features, hash: Hash) -> Vec<Self> {
         Sides::available(features, hash).into_iter().map(|sides| HmacLanes { sides }).collect()
     }
 
-    /// With the lane kernel of that name, if `features` allow it.
+    /// Returns a manager with the lane kernel of that name, if `features` allow it.
     pub fn named(features: Features, hash: Hash, name: &str) -> Option<Self> {
         Sides::named(features, hash, name).map(|sides| HmacLanes { sides })
     }
@@ -64,12 +63,12 @@ impl HmacLanes {
         self.sides.kernel()
     }
 
-    /// From how many messages on it is used.
+    /// Returns the least number of messages for which the lanes are used.
     pub fn crossover(&self) -> Crossover {
         each!(&self.sides, side => side.lanes.ops().hmac_crossover)
     }
 
-    /// Writes every job's tag. The references may be in another order afterwards.
+    /// Writes every job's tag, and may reorder the references.
     ///
     /// # Panics
     /// When a key is of another hash.

@@ -25,13 +25,13 @@ pub use lanes::HmacLanes;
 pub(crate) use lanes::sign_direct;
 
 impl HmacKey {
-    /// A key of any length. Fewer bytes than the digest has weaken it; more than a block are
-    /// hashed first.
+    /// Makes a key of any length. A key shorter than the digest is weaker; a key longer than a block
+    /// is hashed first.
     pub fn new(features: Features, hash: Hash, key: &[u8]) -> Self {
         HmacKey::with_kernel(HashKernel::best(features, hash), key)
     }
 
-    /// As [`HmacKey::new`], with a given kernel.
+    /// Does the same as [`HmacKey::new`], with a given kernel.
     pub fn with_kernel(kernel: HashKernel, key: &[u8]) -> Self {
         let hash = kernel.hash();
         HmacKey { hash, pair: map!(*kernel.start(), chain => Pair::new(hash, chain, key)) }
@@ -85,7 +85,7 @@ impl Hmac {
         Hmac::import_with_kernel(HashKernel::best(features, hash), saved)
     }
 
-    /// As [`Hmac::import`], with a given kernel.
+    /// Does the same as [`Hmac::import`], with a given kernel.
     ///
     /// # Errors
     /// [`Error::MidState`] when `saved` is not a mid-state of an HMAC with this hash.
@@ -103,7 +103,8 @@ impl Hmac {
         each!(&self.stream, keyed => MidState::save(self.hash, Kind::Hmac, &keyed.stream, Some(&keyed.outer)))
     }
 
-    /// The same without what comes from the key alone: [`HmacKey::resume`] takes it up.
+    /// Returns the same without the part that comes from the key alone. [`HmacKey::resume`] takes it
+    /// up.
     pub fn export_message(&self) -> MidState {
         each!(&self.stream, keyed => MidState::save(self.hash, Kind::Message, &keyed.stream, None))
     }
@@ -124,24 +125,24 @@ impl Hmac {
         each!(&mut self.stream, keyed => keyed.update(data));
     }
 
-    /// The chaining value of SHA-256 or SHA-224, for somebody else to fold the next `bytes` bytes in,
-    /// which are whole blocks behind whole blocks.
+    /// Lends the chaining value of SHA-256 or SHA-224 to a caller who folds the next `bytes` bytes
+    /// in. Those are whole blocks behind whole blocks.
     pub(crate) fn sha256_state(&mut self, bytes: usize) -> Option<&mut sha256::State> {
         if let Family::Sha256(keyed) = &mut self.stream { Some(keyed.stream.lend(bytes)) } else { None }
     }
 
-    /// The same for SHA-1.
+    /// Lends the chaining value of SHA-1 in the same way.
     pub(crate) fn sha1_state(&mut self, bytes: usize) -> Option<&mut sha1::State> {
         if let Family::Sha1(keyed) = &mut self.stream { Some(keyed.stream.lend(bytes)) } else { None }
     }
 
-    /// The tag over all that was taken in.
+    /// Returns the tag over all pieces.
     #[inline]
     pub fn finish(mut self) -> Digest {
         each!(&mut self.stream, keyed => Digest::new(self.hash, &keyed.finish(self.hash)))
     }
 
-    /// The tag over all that was taken in; a new message begins, under `key`.
+    /// Returns the tag over all pieces, and begins a new message under `key`.
     #[inline]
     pub fn finish_reset(&mut self, key: &HmacKey) -> Digest {
         let tag = each!(&mut self.stream, keyed => Digest::new(self.hash, &keyed.finish(self.hash)));
@@ -149,8 +150,8 @@ impl Hmac {
         tag
     }
 
-    /// Forgets what was taken in and begins a new message, under `key`: cheaper than
-    /// [`HmacKey::start`], because it all stays where it is.
+    /// Forgets the pieces so far and begins a new message, under `key`. This is cheaper than
+    /// [`HmacKey::start`], because nothing is moved.
     #[inline]
     pub fn restart(&mut self, key: &HmacKey) {
         self.hash = key.hash;

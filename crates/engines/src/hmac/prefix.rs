@@ -1,10 +1,10 @@
-//! HMAC over a message whose end is secret: the same work on the same bytes wherever it lies.
+//! HMAC over a message whose end is secret: the same work on the same bytes, wherever the message ends.
 //!
-//! The length of a TLS record's data becomes known by its padding, which nobody has authenticated
-//! yet. If more data took one compression more, time would tell what the padding was, and from that
-//! plaintext can be had (AlFardan and Paterson, "Lucky Thirteen", 2013). So every block that may be
-//! the last is compressed with what it would be, and the chaining value after the one that is the
-//! last is picked by a mask.
+//! The length of a TLS record's data is known only from its padding, which nobody has authenticated yet.
+//! If more data took one compression more, the time would reveal the padding, and from that plaintext
+//! can be had (AlFardan and Paterson, "Lucky Thirteen", 2013). So every block that may be the last is
+//! compressed with the bytes that it would have, and a mask picks the chaining value after the true last
+//! one.
 //!
 //! Ref. RFC 2104 §2; FIPS 180-4 §5.1; RFC 5246 §6.2.3.2, implementation note.
 
@@ -15,7 +15,7 @@ use crate::hash::{Chain, Chaining, Digest, Hash, MAX_DIGEST, each, wipe};
 use millstream_kernel::masks::{equal, for_bytes, less, secret};
 
 impl HmacKey {
-    /// The tag of `header` and the first `len` bytes of `data`, where `len` is secret, at least
+    /// Returns the tag of `header` and the first `len` bytes of `data`. `len` is secret, at least
     /// `shortest` and at most `data.len()`. The time and the memory that is read depend on
     /// `header.len()`, `data.len()` and `shortest` only.
     ///
@@ -29,9 +29,8 @@ impl HmacKey {
     /// assert_eq!(tag, key.sign(b"what do ya want for nothing?"));
     /// ```
     ///
-    /// # Panics
-    /// When `shortest` is more than `data.len()`, or all of it is 2^30 bytes or more. A `len` out of its
-    /// bounds gives a tag that means nothing.
+    /// When `shortest` is more than `data.len()`, or header and data together have 2^30 bytes or more. A
+    /// `len` out of its bounds gives a meaningless tag.
     pub fn sign_prefix(&self, header: &[u8], data: &[u8], shortest: usize, len: usize) -> Digest {
         assert!(shortest <= data.len() && header.len() + data.len() < 1 << 30);
         let message = Message { header, data };
@@ -49,7 +48,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The bytes from `at` on, with zeros behind the last.
+    /// Returns the bytes from `at` on, followed by zeros.
     #[inline(always)]
     fn block<const BLOCK: usize>(&self, at: usize) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
@@ -65,7 +64,7 @@ impl Message<'_> {
 
 impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
     fn sign_prefix(&self, hash: Hash, message: Message<'_>, shortest: usize, len: usize) -> S {
-        // Blocks that are wholly in the message wherever it ends.
+        // These blocks are wholly in the message wherever it ends.
         let certain = (message.header.len() + shortest) / BLOCK;
         let mut chain = self.inner;
         absorb_certain(&mut chain, message, certain);
@@ -97,7 +96,7 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
     }
 }
 
-/// Takes in the first blocks, which are public: those of the data where it lies.
+/// Takes in the first blocks, which are public. Blocks of the data are taken from where they lie.
 #[inline(always)]
 fn absorb_certain<S: Chaining, const BLOCK: usize>(
     chain: &mut Chain<S, BLOCK>,
@@ -115,8 +114,8 @@ fn absorb_certain<S: Chaining, const BLOCK: usize>(
     }
 }
 
-/// Of a block that begins at `at` in the message leaves what stands before `end`, and the bit that
-/// ends it (FIPS 180-4 §5.1).
+/// Keeps the bytes before `end` of a block that begins at `at` in the message, and adds the bit that
+/// ends the message (FIPS 180-4 §5.1).
 #[inline(always)]
 fn cut<const BLOCK: usize>(block: &mut [u8; BLOCK], at: u32, end: u32) {
     for i in 0..BLOCK {
@@ -145,7 +144,7 @@ mod tests {
     use crate::{Row, Standing, Table, sha256};
 
     thread_local! {
-        /// Where the blocks of each call lay, and how many there were.
+        /// The place of each call's blocks, and their number.
         static CALLS: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
     }
 

@@ -19,12 +19,12 @@ use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Ti
 const NAME: &str = "ip-checksum";
 
 /// The functions of a kernel. Both return a number that is congruent modulo 2^16 - 1 to the sum of
-/// the little-endian words of the data, an odd last byte being followed by a zero one; it is zero
-/// only where every byte is.
+/// the little-endian words of the data, with a zero byte behind an odd last one. The number is zero
+/// only if every byte is.
 #[derive(Debug)]
 pub struct Ops {
     sum: unsafe fn(&[u8]) -> u64,
-    /// As `sum`, and copies.
+    /// Does the same as `sum`, and copies the data.
     copy: unsafe fn(InOut<'_>) -> u64,
 }
 
@@ -67,25 +67,28 @@ const ROWS: &[Row<Ops>] = &[
     },
 ];
 
-/// The sum of a stretch of data, not yet inverted: what is needed to add it to what came before.
+/// The sum of a stretch of data, not yet inverted, so that it can be added to the sum of the data
+/// before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartialSum {
     /// Sum of the words as they are in memory, little-endian.
     words: u16,
-    /// Whether the number of bytes is odd.
+    /// True if the number of bytes is odd.
     odd: bool,
 }
 
 impl PartialSum {
-    /// The sum of this data followed by that of `next`. After an odd number of bytes every byte of
-    /// `next` has the other place in its word: its sum is swapped (RFC 1071 §2 (B)).
+    /// Returns the sum of this data followed by the data of `next`. After an odd number of bytes
+    /// every byte of `next` has the other place in its word, so its sum is swapped (RFC 1071 §2
+    /// (B)).
     #[must_use]
     pub fn then(self, next: PartialSum) -> PartialSum {
         let words = if self.odd { next.words.swap_bytes() } else { next.words };
         PartialSum { words: fold(u64::from(self.words) + u64::from(words)), odd: self.odd ^ next.odd }
     }
 
-    /// The checksum: the sum inverted, as the number whose `to_be_bytes` go into the header.
+    /// Returns the checksum: the sum inverted, as the number whose `to_be_bytes` go into the
+    /// header.
     pub fn checksum(self) -> u16 {
         !self.words.swap_bytes()
     }
@@ -110,17 +113,17 @@ pub struct IpChecksum {
 }
 
 impl IpChecksum {
-    /// The sum of nothing yet, on the fastest kernel that `features` allow.
+    /// Begins a sum, on the fastest kernel that `features` allow.
     pub fn new(features: Features) -> Self {
         Self::with_kernel(IP_CHECKSUM.best(features))
     }
 
-    /// The sum of nothing yet, on the given kernel.
+    /// Begins a sum on the given kernel.
     pub fn with_kernel(kernel: Bound<Ops>) -> Self {
         IpChecksum { kernel, sum: PartialSum::default() }
     }
 
-    /// The same kernel, continuing after data whose sum is `sum`.
+    /// Returns a sum on the same kernel that continues after data whose sum is `sum`.
     #[must_use]
     pub fn resume(&self, sum: PartialSum) -> Self {
         IpChecksum { kernel: self.kernel, sum }
@@ -168,8 +171,8 @@ impl IpChecksum {
         self.sum
     }
 
-    /// The checksum of what was taken so far, as the number whose `to_be_bytes` go into the header.
-    /// Over data that contains a valid checksum it is zero.
+    /// Returns the checksum of the data so far, as the number whose `to_be_bytes` go into the
+    /// header. For data that contains a valid checksum this is zero.
     #[inline]
     pub fn value(&self) -> u16 {
         self.sum.checksum()
@@ -189,7 +192,8 @@ impl IpChecksum {
     }
 }
 
-/// The number below 2^16 that is congruent modulo 2^16 - 1, and zero only for zero.
+/// Returns the number below 2^16 that is congruent modulo 2^16 - 1. The result is zero only for
+/// zero.
 #[inline(always)]
 const fn fold(sum: u64) -> u16 {
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
@@ -198,7 +202,7 @@ const fn fold(sum: u64) -> u16 {
     ((sum >> 16) + (sum & 0xffff)) as u16
 }
 
-/// RFC 1071 §3, and ninety of it in a row at an odd place.
+/// Checks the example of RFC 1071 §3, and ninety of it in a row at an odd place.
 fn known_answer(kernel: Bound<Ops>) -> bool {
     const EXAMPLE: [u8; 8] = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
     let mut sum = IpChecksum::with_kernel(kernel);

@@ -10,7 +10,7 @@ const PIECE: usize = 4096;
 
 pub(super) const OPS: Ops = Ops { sum, copy };
 
-/// The sum as [`Ops`] says it.
+/// Returns the sum that [`Ops`] describes.
 pub(super) fn sum(data: &[u8]) -> u64 {
     let (words, rest) = data.as_chunks::<8>();
     let mut total = 0u128;

@@ -1,7 +1,8 @@
 //! The Armv8 Cryptographic Extension: AESE and PMULL, one block a register.
 //!
-//! AESE adds its key first, where a round here adds it last: a round is written as AESE with a
-//! key of zeros, AESMC and an addition, and the compiler moves each addition into the next AESE.
+//! AESE adds its key first, while a round here adds it last. A round is therefore written as AESE
+//! with a key of zeros, AESMC and an addition, and the compiler moves each addition into the next
+//! AESE.
 //!
 //! Ref. Arm ARM, AESE, AESMC, PMULL.
 //!

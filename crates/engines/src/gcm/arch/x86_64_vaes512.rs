@@ -1,4 +1,4 @@
-//! VAES and VPCLMULQDQ at 512 bits: four blocks a register, and masks for what is not four blocks.
+//! VAES and VPCLMULQDQ at 512 bits: four blocks a register, and masks for fewer than four blocks.
 //!
 //! Ref. Intel SDM volume 2, VAESENC, VPCLMULQDQ, VPTERNLOGQ, VMOVDQU8.
 //!
@@ -238,7 +238,7 @@ impl Across for Block512 {
         // SAFETY: `vectors` are the witness.
         unsafe {
             let [a, b, c, d] = [vectors[0].0, vectors[1].0, vectors[2].0, vectors[3].0];
-            // Places 0 and 2, and 1 and 3, of two vectors each.
+            // Adds places 0 and 2, and places 1 and 3, of two vectors each.
             let a = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
             let b = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
             Block512(_mm512_xor_si512(_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b)))

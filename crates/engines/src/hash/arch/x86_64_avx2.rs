@@ -1,8 +1,7 @@
 //! Words of lanes in the registers of AVX2.
 //!
-//! # Safety
-//! As [`Words`] says: the caller has AVX2. What is read and written is what the functions' own headings
-//! allow; a masked load reads no word outside its mask.
+//! The promise of [`Words`] holds here too: the caller has AVX2. Memory is read and written as the
+//! functions' own headings allow, and a masked load reads no word outside its mask.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -92,7 +91,7 @@ macro_rules! words {
             unsafe fn majority(self, y: Self, z: Self) -> Self {
                 // SAFETY: the caller's.
                 unsafe {
-                    // x where x and y agree, z elsewhere.
+                    // The result is x if x and y agree, and z otherwise.
                     let differ = _mm256_xor_si256(self.0, y.0);
                     $name(_mm256_xor_si256(self.0, _mm256_and_si256(differ, _mm256_xor_si256(self.0, z.0))))
                 }
@@ -181,8 +180,8 @@ words!(W32x8 u32 as i32 8: _mm256_set1_epi32 _mm256_add_epi32 _mm256_sll_epi32 _
 words!(W64x4 u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _mm256_sll_epi64 _mm256_srl_epi64
        load_part swap_64_256 transpose_64_256);
 
-/// The first `len` bytes, or the whole vector, and zeros after them: whole words under a mask, and the
-/// last one, of which there are up to three bytes, by itself.
+/// Loads the first `len` bytes, or the whole vector, and fills up with zeros. Whole words are loaded
+/// under a mask, and the last one, of up to three bytes, by itself.
 #[inline(always)]
 unsafe fn load_part(from: *const __m256i, len: usize) -> __m256i {
     let len = len.min(size_of::<__m256i>());
@@ -229,7 +228,7 @@ pub(super) unsafe fn swap_64() -> __m128i {
     unsafe { _mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607) }
 }
 
-/// Eight rows of eight words of 32 bits.
+/// Transposes eight rows of eight words of 32 bits.
 #[inline(always)]
 pub(super) unsafe fn transpose_32_256(r: [__m256i; 8]) -> [__m256i; 8] {
     // SAFETY: the caller's.
@@ -253,7 +252,7 @@ pub(super) unsafe fn transpose_32_256(r: [__m256i; 8]) -> [__m256i; 8] {
     }
 }
 
-/// Four rows of four words of 64 bits.
+/// Transposes four rows of four words of 64 bits.
 #[inline(always)]
 pub(super) unsafe fn transpose_64_256(r: [__m256i; 4]) -> [__m256i; 4] {
     // SAFETY: the caller's.

@@ -1,8 +1,8 @@
 //! Words of lanes in the registers of AVX-512, with its rotation, ternary logic and masked loads.
 //!
-//! # Safety
-//! As [`Words`] says: the caller has AVX-512F, BW and VL, and BMI2. What is read and written is what
-//! the functions' own headings allow; a masked load reads no byte outside its mask.
+//! The promise of [`Words`] holds here too: the caller has AVX-512F, BW and VL, and BMI2. Memory is
+//! read and written as the functions' own headings allow, and a masked load reads no byte outside
+//! its mask.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -202,14 +202,14 @@ words!(W64x4 __m256i ymm_reg u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _
        _mm256_ternarylogic_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
        load_part_256 swap_64_256 transpose_64_256);
 
-/// The first `len` bytes, less than 256, or the whole vector, and zeros after them.
+/// Loads the first `len` bytes, less than 256, or the whole vector, and fills up with zeros.
 #[inline(always)]
 unsafe fn load_part_512(from: *const __m512i, len: usize) -> __m512i {
     // SAFETY: the caller's; the mask has a bit for each byte there is.
     unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(u64::MAX, len as u32), from.cast()) }
 }
 
-/// As [`load_part_512`].
+/// Does the same as [`load_part_512`] for 256 bits.
 #[inline(always)]
 unsafe fn load_part_256(from: *const __m256i, len: usize) -> __m256i {
     // SAFETY: as there.
@@ -228,7 +228,8 @@ unsafe fn swap_64_512(x: __m512i) -> __m512i {
     unsafe { _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(swap_64())) }
 }
 
-/// Sixteen rows of sixteen words: in each row of 128-bit parts a 4x4, then the parts.
+/// Transposes sixteen rows of sixteen words: first 4 by 4 words in each row of 128-bit parts, then
+/// the parts.
 #[inline(always)]
 unsafe fn transpose_32_512(r: [__m512i; 16]) -> [__m512i; 16] {
     // SAFETY: the caller's.
@@ -255,7 +256,7 @@ unsafe fn transpose_32_512(r: [__m512i; 16]) -> [__m512i; 16] {
     }
 }
 
-/// Four rows of four 128-bit parts.
+/// Transposes four rows of four 128-bit parts.
 #[inline(always)]
 unsafe fn transpose_parts(r: [__m512i; 4]) -> [__m512i; 4] {
     // SAFETY: the caller's.
@@ -273,7 +274,7 @@ unsafe fn transpose_parts(r: [__m512i; 4]) -> [__m512i; 4] {
     }
 }
 
-/// Eight rows of eight words of 64 bits.
+/// Transposes eight rows of eight words of 64 bits.
 #[inline(always)]
 unsafe fn transpose_64_512(r: [__m512i; 8]) -> [__m512i; 8] {
     // SAFETY: the caller's.

@@ -33,13 +33,14 @@ fn copy(data: InOut<'_>) -> u64 {
     words + fold(portable::copy(rest))
 }
 
-/// Below 2^33, so that it can be added without a carry.
+/// Folds a sum to a number below 2^33, which can be added without a carry.
 #[inline(always)]
 fn fold(sum: u64) -> u64 {
     (sum >> 32) + (sum & 0xffff_ffff)
 }
 
-/// The sum of `len` bytes, whole steps, which are copied to `output` on the way if `COPY` says so.
+/// Returns the sum of `len` bytes, which are whole steps. If `COPY`, they are also copied to
+/// `output`.
 ///
 /// # Safety
 /// `input` can be read for `len` bytes, and with `COPY` `output` be written.
@@ -63,7 +64,8 @@ unsafe fn pass<const COPY: bool>(input: *const u8, output: *mut u8, len: usize) 
     }
     let sum = _mm256_add_epi64(_mm256_add_epi64(sums[0], sums[1]), _mm256_add_epi64(sums[2], sums[3]));
     let sum = _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
-    // A lane holds less than 2^33 times the steps: no buffer is long enough for a carry here.
+    // A lane holds less than 2^33 times the number of steps, and no buffer is long enough for a
+    // carry here.
     (_mm_cvtsi128_si64(sum) as u64) + (_mm_extract_epi64::<1>(sum) as u64)
 }
 

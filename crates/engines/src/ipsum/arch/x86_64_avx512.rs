@@ -28,7 +28,7 @@ fn copy(mut data: InOut<'_>) -> u64 {
     unsafe { pass::<true>(data.input_ptr(), data.output_ptr(), data.len()) }
 }
 
-/// The sum of `len` bytes, which are copied to `output` on the way if `COPY` says so.
+/// Returns the sum of `len` bytes. If `COPY`, they are also copied to `output`.
 ///
 /// # Safety
 /// `input` can be read for `len` bytes, and with `COPY` `output` be written.
@@ -62,7 +62,8 @@ unsafe fn pass<const COPY: bool>(input: *const u8, output: *mut u8, len: usize) 
         }
     }
     let sum = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
-    // A lane holds less than 2^33 times the steps: no buffer is long enough for a carry here.
+    // A lane holds less than 2^33 times the number of steps, and no buffer is long enough for a
+    // carry here.
     _mm512_reduce_add_epi64(sum) as u64
 }
 
