@@ -1,5 +1,5 @@
-//! Modes of operation over any block cipher: the passes a cipher offers, and the streaming forms
-//! made from them.
+//! Modes of operation over any block cipher: the passes that a cipher provides, and the streaming
+//! forms made from them.
 //!
 //! Ref. NIST SP 800-38A §6 (ECB, CBC, CFB, CTR); PKCS #7 padding, RFC 5652 §6.3.
 
@@ -11,21 +11,21 @@ use crate::{Error, InOut};
 /// The largest block of any cipher here, in bytes.
 pub const MAX_BLOCK: usize = 16;
 
-/// Which way a cipher runs.
+/// The direction of a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Plaintext to ciphertext.
+    /// Turns plaintext into ciphertext.
     Encrypt,
-    /// Ciphertext to plaintext.
+    /// Turns ciphertext into plaintext.
     Decrypt,
 }
 
-/// What fills the last block.
+/// The bytes that fill the last block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// Nothing: the data must be whole blocks.
+    /// No bytes: the data must be whole blocks.
     None,
-    /// PKCS #7: one to a whole block of bytes, each the number of them.
+    /// PKCS #7: one byte to a whole block of bytes, each of which is their number.
     Pkcs7,
 }
 
@@ -38,8 +38,8 @@ pub trait BlockMode {
     /// Bytes of initialisation vector: [`Self::BLOCK`], or 0 for ECB.
     const IV: usize;
 
-    /// Encrypts whole blocks. `chain` (`IV` bytes) holds the initialisation vector before and what
-    /// the next call needs after.
+    /// Encrypts whole blocks. `chain` (`IV` bytes) holds the initialisation vector before, and the
+    /// vector for the next call after.
     ///
     /// # Panics
     /// When `data` is not whole blocks or `chain` is not `IV` bytes.
@@ -51,7 +51,7 @@ pub trait BlockMode {
     /// When `data` is not whole blocks or `chain` is not `IV` bytes.
     fn decrypt(&self, chain: &mut [u8], data: InOut<'_>);
 
-    /// The pass in the given direction.
+    /// Passes whole blocks in the given direction.
     ///
     /// # Panics
     /// When `data` is not whole blocks or `chain` is not `IV` bytes.
@@ -97,7 +97,7 @@ impl<'k, M: BlockMode> BlockStream<'k, M> {
         Ok(BlockStream { mode, direction, padding, chain, held: [0; MAX_BLOCK], filled: 0 })
     }
 
-    /// How many bytes [`BlockStream::update`] writes for `input` more bytes.
+    /// Returns the number of bytes that [`BlockStream::update`] writes for `input` more bytes.
     pub fn update_len(&self, input: usize) -> usize {
         let total = self.filled + input;
         let keep = if self.holds_back() && total > 0 { 1 } else { 0 };
@@ -108,7 +108,7 @@ impl<'k, M: BlockMode> BlockStream<'k, M> {
         self.direction == Direction::Decrypt && self.padding == Padding::Pkcs7
     }
 
-    /// Takes the next piece and writes the blocks that are complete. Returns the bytes written,
+    /// Takes the next piece and writes the complete blocks. Returns the number of bytes written,
     /// which [`BlockStream::update_len`] tells in advance.
     ///
     /// # Errors
@@ -187,8 +187,8 @@ impl<M: BlockMode> Drop for BlockStream<'_, M> {
     }
 }
 
-/// How many bytes remain of a decrypted last block once its PKCS #7 padding is removed. The time
-/// depends on the block's length only.
+/// Returns the number of bytes that remain of a decrypted last block without its PKCS #7 padding.
+/// The time depends on the block's length only.
 ///
 /// # Errors
 /// [`Error::Padding`] when it is not valid padding.
@@ -228,7 +228,7 @@ pub trait StreamMode {
     /// When `chain` or `pad` is not one block.
     fn pad(&self, chain: &mut [u8], pad: &mut [u8]);
 
-    /// Whether the ciphertext goes back into the chaining value (CFB).
+    /// True if the ciphertext goes back into the chaining value (CFB).
     const FEEDBACK: bool;
 }
 
@@ -290,7 +290,7 @@ impl<M: StreamMode> Drop for ByteStream<'_, M> {
     }
 }
 
-/// `iv` itself, when it has the length the mode takes.
+/// Returns `iv` itself, if its length is right for the mode.
 fn exact_iv<'a>(algorithm: &'static str, len: usize, iv: &'a [u8]) -> Result<&'a [u8], Error> {
     if iv.len() == len {
         return Ok(iv);
@@ -303,7 +303,7 @@ fn exact_iv<'a>(algorithm: &'static str, len: usize, iv: &'a [u8]) -> Result<&'a
     Err(Error::NonceLength { algorithm, given: iv.len(), takes })
 }
 
-/// The first `needed` bytes of `output`.
+/// Returns the first `needed` bytes of `output`.
 fn room(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
     let given = output.len();
     output.get_mut(..needed).ok_or(Error::OutputLength { given, needed })

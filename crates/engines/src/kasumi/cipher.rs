@@ -1,9 +1,9 @@
 //! The cipher over any form of FI, and the two modes over any form of the cipher.
 //!
-//! Both modes are chains in which each block waits for the one before, so what counts is the
-//! latency of a block. Written as the standard draws it, a block is 24 evaluations of FI, of which
-//! two of each round's three can run side by side. Two rounds taken together need only three pairs
-//! one after the other: the first FI of the even round depends on the left half of the odd round's
+//! Both modes are chains in which each block waits for the one before, so the latency of a block
+//! decides. Written as the standard draws it, a block is 24 evaluations of FI, of which two of
+//! each round's three can run side by side. Two rounds taken together need only three pairs one
+//! after the other: the first FI of the even round depends on the left half of the odd round's
 //! output, which is known before the last FI of that round ends.
 //!
 //! Ref. TS 35.202 §4 (KASUMI), TS 35.201 §3 (f8) and §4 (f9).
@@ -33,7 +33,7 @@ impl<F: Fi> Cipher for F {
     }
 }
 
-/// An odd round (FL, then FO) and the even one after it (FO, then FL).
+/// Computes an odd round (FL, then FO) and the even one after it (FO, then FL).
 #[inline(always)]
 fn two_rounds<F: Fi>(f: F, rounds: &[Round; 2], left: [u16; 2], right: [u16; 2]) -> ([u16; 2], [u16; 2]) {
     let [odd, even] = rounds;
@@ -80,7 +80,7 @@ fn fl(round: &Round, [l, r]: [u16; 2]) -> [u16; 2] {
     [l ^ (r | round.kl[1]).rotate_left(1), r]
 }
 
-/// Where a keystream of f8 stands (TS 35.201 §3.4).
+/// The position in a keystream of f8 (TS 35.201 §3.4).
 #[derive(Clone, Copy)]
 pub struct Keystream {
     /// The enciphered first block A.
@@ -92,21 +92,22 @@ pub struct Keystream {
 }
 
 impl Keystream {
-    /// The keystream's next block, which the block cipher made of [`Keystream::input`].
+    /// Takes the keystream's next block, which is the block cipher's output for
+    /// [`Keystream::input`].
     #[inline(always)]
     pub fn advance(&mut self, block: u64) {
         self.last = block;
         self.number += 1;
     }
 
-    /// What the block cipher makes the next block of.
+    /// Returns the block cipher's input for the next block.
     #[inline(always)]
     pub fn input(&self) -> u64 {
         self.start ^ self.number ^ self.last
     }
 }
 
-/// The keystream of f8 over whole bytes.
+/// Adds the keystream of f8 to whole bytes.
 #[inline(always)]
 pub(super) fn f8<C: Cipher>(cipher: C, schedule: &Schedule, mut stream: Keystream, mut data: InOut<'_>) {
     while !data.is_empty() {

@@ -34,11 +34,11 @@ pub struct F8Job<'a> {
     pub bearer: u8,
     /// DIRECTION, one bit.
     pub direction: u8,
-    /// What is enciphered or deciphered.
+    /// The data to encipher or decipher.
     pub data: InOut<'a>,
-    /// Its length in bits.
+    /// The data's length in bits.
     pub bits: usize,
-    /// What came of it, as [`F8::apply`].
+    /// The result of [`F8::apply`].
     pub result: Result<(), Error>,
     /// The enciphered first block, during a call.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no row with lanes there yet
@@ -46,7 +46,7 @@ pub struct F8Job<'a> {
 }
 
 impl<'a> F8Job<'a> {
-    /// The message's parameters, in the order of [`F8::apply`].
+    /// Takes the message's parameters, in the order of [`F8::apply`].
     #[inline]
     pub const fn new(
         key: &'a F8,
@@ -59,7 +59,7 @@ impl<'a> F8Job<'a> {
         F8Job { key, count, bearer, direction, data, bits, result: Ok(()), start: 0 }
     }
 
-    /// What is enciphered first.
+    /// Returns the block that is enciphered first.
     #[inline]
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no row with lanes there yet
     pub(super) fn first_block(&self) -> u64 {
@@ -92,7 +92,7 @@ pub struct F9Job<'a> {
     pub direction: u8,
     /// The message.
     pub message: &'a [u8],
-    /// Its length in bits.
+    /// The message's length in bits.
     pub bits: usize,
     /// The authentication code, once it is computed, as [`F9::mac`] gives it.
     pub result: Result<[u8; 4], Error>,
@@ -102,7 +102,7 @@ pub struct F9Job<'a> {
 }
 
 impl<'a> F9Job<'a> {
-    /// The message's parameters, in the order of [`F9::mac`]; a code of zeros.
+    /// Takes the message's parameters, in the order of [`F9::mac`], with a code of zeros.
     #[inline]
     pub const fn new(
         key: &'a F9,
@@ -119,7 +119,7 @@ impl<'a> F9Job<'a> {
 /// The functions of one row of [`UEA1_LANES`](super::UEA1_LANES).
 #[derive(Clone, Copy, Debug)]
 pub struct F8LanesOps {
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     pub(super) apply: unsafe fn(&mut [&mut F8Job<'_>]),
 }
@@ -127,7 +127,7 @@ pub struct F8LanesOps {
 /// The functions of one row of [`UIA1_LANES`](super::UIA1_LANES).
 #[derive(Clone, Copy, Debug)]
 pub struct F9LanesOps {
-    /// From how many messages on they pay.
+    /// The least number of messages for which lanes pay.
     pub(super) crossover: Crossover,
     pub(super) mac: unsafe fn(&mut [&mut F9Job<'_>]),
 }

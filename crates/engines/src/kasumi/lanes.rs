@@ -1,6 +1,7 @@
 //! Many messages through f8 or f9 at once, each under a key of its own.
 //!
-//! Both modes are chains, so one message keeps a processor waiting; many of them side by side do not.
+//! Both modes are chains, so one message alone keeps a processor waiting, and many side by side do
+//! not.
 //!
 //! Ref. TS 35.201 §3 (f8), §4 (f9).
 //!
@@ -33,15 +34,16 @@ const AVX2: Kernel = Kernel {
     note: "each byte of 32 blocks in one register; S7 and S9 by byte shuffles, sixteen entries at a time",
 };
 
-/// Where this row is picked, the direct kernel is the portable one.
+/// The crossover of the AVX2 row. A processor for which it is picked has the portable direct kernel.
 #[cfg(target_arch = "x86_64")]
 const CROSSOVER_256: Crossover = Crossover(&[(usize::MAX, 2)]);
 
-/// Measured on Zen 4: two messages take as long as one after another, at 16 bytes and at 1,024.
+/// The crossover as measured on Zen 4: two messages take as long as one after another, at 16 bytes
+/// and at 1,024.
 #[cfg(target_arch = "x86_64")]
 const CROSSOVER_512: Crossover = Crossover(&[(usize::MAX, 3)]);
 
-/// What both tables say of the row that has no lanes.
+/// The row without lanes, which both tables end with.
 const DIRECT: Kernel = Kernel {
     name: "direct-x1",
     requires: FeatureSet::EMPTY,
@@ -120,8 +122,8 @@ fn mac_each(jobs: &mut [&mut F9Job<'_>]) {
     }
 }
 
-/// The jobs that `check` finds good, put first and, as `length` tells, longest first: those that end
-/// last begin first, and what is side by side ends together.
+/// Returns the jobs that `check` finds good, put first and sorted by `length` with the longest first.
+/// The jobs that end last begin first, and neighbours end together.
 fn sort_out<'j, 'm, J>(
     jobs: &'j mut [&'m mut J],
     check: impl Fn(&mut J) -> bool,
@@ -166,13 +168,13 @@ impl F8Lanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Enciphers or deciphers every message, as [`F8::apply`] does. What is wrong with one is in its
-    /// result and does not touch the others. The jobs may be put into another order.
+    /// Enciphers or deciphers every message, as [`F8::apply`] does. An error in one message is in its
+    /// result and does not touch the others. The call may reorder the jobs.
     pub fn apply(&self, jobs: &mut [&mut F8Job<'_>]) {
         let check = |job: &mut F8Job<'_>| {
             job.result = check_f8(job.bearer, job.direction, job.data.len(), job.bits);
@@ -212,13 +214,13 @@ impl F9Lanes {
         self.kernel.kernel()
     }
 
-    /// From how many messages of a length on lanes are used.
+    /// Returns the least number of messages for which lanes are used, by their length.
     pub fn crossover(&self) -> Crossover {
         self.kernel.ops().crossover
     }
 
-    /// Computes the code of every message, as [`F9::mac`] does. What is wrong with one is in its
-    /// result and does not touch the others. The jobs may be put into another order.
+    /// Computes the code of every message, as [`F9::mac`] does. An error in one message is in its
+    /// result and does not touch the others. The call may reorder the jobs.
     pub fn mac(&self, jobs: &mut [&mut F9Job<'_>]) {
         let check = |job: &mut F9Job<'_>| {
             job.result = check_f9(job.direction, job.message.len(), job.bits).map(|()| [0; 4]);

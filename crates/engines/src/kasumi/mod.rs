@@ -137,7 +137,7 @@ struct Keys {
 no_padding!(Keys: Schedule, Schedule, Bound<Ops>, LineBesideKernel);
 
 impl Keys {
-    /// The key, and the key with every byte changed by `modifier` (KM of TS 35.201).
+    /// Expands the key, and the key with every byte changed by `modifier` (KM of TS 35.201).
     fn new(algorithm: &'static str, kernel: Bound<Ops>, key: &[u8], modifier: u8) -> Result<Self, Error> {
         let key: &[u8; 16] = key.try_into().map_err(|_| Error::KeyLength {
             algorithm,
@@ -185,7 +185,7 @@ impl F8 {
         F8::with_kernel(UEA1.best(features), key)
     }
 
-    /// As [`F8::new`], for the kernel given.
+    /// Does the same as [`F8::new`], for the kernel given.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -198,8 +198,8 @@ impl F8 {
         self.keys.kernel.kernel()
     }
 
-    /// Enciphers or deciphers the first `bits` bits of `data`, most significant bit of each byte
-    /// first. Bits of the last byte beyond the length leave as they came.
+    /// Enciphers or deciphers the first `bits` bits of `data`, most significant bit of each byte first. Bits of the
+    /// last byte beyond the length stay as they are.
     ///
     /// # Errors
     /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits;
@@ -220,17 +220,16 @@ impl F8 {
         Ok(())
     }
 
-    /// A message in pieces.
+    /// Begins a message in pieces.
     ///
-    /// # Errors
-    /// [`Error::Parameter`] as [`F8::apply`].
+    /// [`Error::Parameter`], as for [`F8::apply`].
     pub fn begin(&self, count: u32, bearer: u8, direction: u8) -> Result<F8State, Error> {
         check_f8(bearer, direction, 0, 0)?;
         let start = self.keys.block(&self.keys.modified, first_block_f8(count, bearer, direction));
         Ok(F8State { stream: Keystream { start, number: 0, last: 0 } })
     }
 
-    /// Adds the keystream, from where it stands, to `bits` bits, at least one.
+    /// Adds the keystream, from its position on, to `bits` bits, at least one.
     fn pour(&self, stream: Keystream, mut data: InOut<'_>, bits: usize) {
         let last = data.len() - 1;
         let [before] = data.load::<1>(last);
@@ -245,7 +244,8 @@ impl F8 {
         self.keys.block(&self.keys.plain, block)
     }
 
-    /// The block that [`F8::block`] makes `block` of. Neither f8 nor f9 needs it; in constant time, and slow.
+    /// Returns the block for which [`F8::block`] gives `block`. Neither f8 nor f9 needs this function. It takes
+    /// constant time, and is slow.
     pub fn inverse_block(&self, block: u64) -> u64 {
         portable::inverse_block(&schedule::expand(&self.keys.plain.key), block)
     }
@@ -257,8 +257,8 @@ pub struct F8State {
 }
 
 impl F8State {
-    /// Passes the next piece of `bits` bits, under the key that the message was begun with. All pieces but the last are
-    /// whole blocks of 8 bytes.
+    /// Passes the next piece of `bits` bits, under the key with which the message was begun. All pieces but the last
+    /// are whole blocks of 8 bytes.
     ///
     /// # Errors
     /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits.
@@ -272,7 +272,7 @@ impl F8State {
         key.pour(self.stream, data.reborrow(), bits);
         if let (Some(at), Some(before)) = (last, before) {
             let [after] = data.output()[at..].as_chunks::<8>().0 else { return Ok(()) };
-            // The keystream's last block is what the data differ by.
+            // The keystream's last block is the difference of the data before and after.
             self.stream.last = before ^ u64::from_be_bytes(*after);
             self.stream.number += (data.len() / 8) as u64;
         }
@@ -293,8 +293,8 @@ pub struct F9State {
 }
 
 impl F9State {
-    /// Adds the next piece, whole blocks of 8 bytes, under the key that the message was begun with. The message's last piece,
-    /// and its last bits, are for [`F9State::finish`].
+    /// Adds the next piece, whole blocks of 8 bytes, under the key with which the message was begun. The message's last
+    /// piece, and its last bits, go to [`F9State::finish`].
     ///
     /// # Panics
     /// When `blocks` is not whole blocks.
@@ -303,10 +303,9 @@ impl F9State {
         self.sums = key.chain(self.sums, blocks);
     }
 
-    /// The authentication code, with the last piece of the message, of `bits` bits.
+    /// Ends the message with its last piece, of `bits` bits, and returns the authentication code.
     ///
-    /// # Errors
-    /// As [`F9::mac`].
+    /// The errors of [`F9::mac`].
     pub fn finish(self, key: &F9, direction: u8, last: &[u8], bits: usize) -> Result<[u8; 4], Error> {
         check_f9(direction, last.len(), bits)?;
         Ok(key.end(self.sums, direction, last, bits))
@@ -345,7 +344,7 @@ impl F9 {
         F9::with_kernel(UIA1.best(features), key)
     }
 
-    /// As [`F9::new`], for the kernel given.
+    /// Does the same as [`F9::new`], for the kernel given.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -377,7 +376,7 @@ impl F9 {
         Ok(self.end(self.begin(count, fresh).sums, direction, message, bits))
     }
 
-    /// A message in pieces.
+    /// Begins a message in pieces.
     pub fn begin(&self, count: u32, fresh: u32) -> F9State {
         let first = first_block_f9(count, fresh).to_be_bytes();
         F9State { sums: self.chain(Sums::default(), &first) }
@@ -415,8 +414,8 @@ impl F9 {
     }
 }
 
-/// The one or two blocks that end the padded string, and how many they are: the message's last bits
-/// that fill no block, DIRECTION, a one, and zeros to the block's end.
+/// Returns the one or two blocks that end the padded string, and their number: the message's last bits that fill no
+/// block, DIRECTION, a one, and zeros to the block's end.
 #[inline]
 fn last_blocks(message: &[u8], bits: usize, direction: u8) -> ([[u8; 8]; 2], usize) {
     let rest = bits % 64;
@@ -447,13 +446,13 @@ fn first_block_f9(count: u32, fresh: u32) -> u64 {
     (count as u64) << 32 | fresh as u64
 }
 
-/// The last byte of `bits` bits as it is `after`, but for the bits beyond the length.
+/// Returns the last byte of `bits` bits: `after` up to the length, and `before` beyond it.
 fn keep_beyond(bits: usize, before: u8, after: u8) -> u8 {
     let beyond = if bits.is_multiple_of(8) { 0 } else { 0xff >> (bits % 8) };
     after & !beyond | before & beyond
 }
 
-/// Requires what [`F8::apply`] does.
+/// Checks the parameters as [`F8::apply`] requires them.
 fn check_f8(bearer: u8, direction: u8, bytes: usize, bits: usize) -> Result<(), Error> {
     let algorithm = UEA1.algorithm.name;
     check_length(algorithm, bytes, bits)?;
@@ -461,7 +460,7 @@ fn check_f8(bearer: u8, direction: u8, bytes: usize, bits: usize) -> Result<(), 
     check_direction(algorithm, direction)
 }
 
-/// Requires what [`F9::mac`] does.
+/// Checks the parameters as [`F9::mac`] requires them.
 fn check_f9(direction: u8, bytes: usize, bits: usize) -> Result<(), Error> {
     let algorithm = UIA1.algorithm.name;
     check_length(algorithm, bytes, bits)?;

@@ -1,7 +1,7 @@
 //! FI by arithmetic on four 16-bit lanes of one word, in constant time.
 //!
 //! S9 is quadratic and S7 cubic, so both are sums of products of at most three input bits. Lanes 0
-//! and 1 hold the nine-bit inputs of two FI, lanes 2 and 3 the seven-bit inputs; an input bit
+//! and 1 hold the nine-bit inputs of two FI, lanes 2 and 3 the seven-bit inputs. An input bit
 //! becomes a mask over its lane, and each product of masks selects the output bits whose equation
 //! has that product. One pass of 71 selections evaluates four S-boxes.
 //!
@@ -55,7 +55,7 @@ const fn lanes(nine: u16, seven: u16) -> u64 {
     (nine as u64 * 0x0001_0001) | (seven as u64 * 0x0001_0001) << 32
 }
 
-/// From a table of values to the coefficient of each product of inputs (the Möbius transform).
+/// Turns a table of values into the coefficient of each product of inputs (the Möbius transform).
 const fn algebraic_form<const N: usize>(mut table: [u16; N]) -> [u16; N] {
     let mut bit = 1;
     while bit < N {
@@ -71,7 +71,7 @@ const fn algebraic_form<const N: usize>(mut table: [u16; N]) -> [u16; N] {
     table
 }
 
-/// S9 in lanes 0 and 1, S7 in lanes 2 and 3.
+/// Evaluates S9 in lanes 0 and 1, and S7 in lanes 2 and 3.
 #[inline(always)]
 fn substitute(x: u64) -> u64 {
     let mut mask = [0; 9];
@@ -128,7 +128,7 @@ fn block(schedule: &Schedule, x: u64) -> u64 {
     cipher::Cipher::block(Arithmetic, schedule, x)
 }
 
-/// What `block` makes `x` of.
+/// Returns the block that is enciphered to `x`.
 pub(super) fn inverse_block(schedule: &Schedule, x: u64) -> u64 {
     cipher::inverse_block(Arithmetic, schedule, x)
 }

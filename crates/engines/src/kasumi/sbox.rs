@@ -1,5 +1,5 @@
-//! The S-boxes S7 and S9 as the boolean equations of the standard, and what kernels derive from
-//! them when they are compiled.
+//! The S-boxes S7 and S9 as the boolean equations of the standard, from which kernels derive
+//! their tables when they are compiled.
 //!
 //! Ref. TS 35.202 §4.5.
 

@@ -15,7 +15,7 @@ pub(super) struct Round {
     pub ki: [u16; 3],
 }
 
-/// Subkey vectors for two rounds in a vector kernel.
+/// The number of subkey vectors for two rounds in a vector kernel.
 pub(super) const WIDE: usize = 10;
 
 /// An expanded key.
@@ -25,7 +25,7 @@ pub struct Schedule {
     /// The key itself, for kernels that expand many at once.
     pub(super) key: [u8; 16],
     pub(super) rounds: [Round; 8],
-    /// The same subkeys as a vector kernel lays them out; portable kernels leave it blank.
+    /// The same subkeys in the layout of a vector kernel. Portable kernels leave it blank.
     pub(super) wide: [[[u8; 16]; WIDE]; 4],
 }
 

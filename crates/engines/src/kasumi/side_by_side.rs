@@ -1,15 +1,14 @@
 //! f8 and f9 over as many messages as a plane has bytes.
 //!
-//! In both modes one block of a message goes under another key than the rest, the first of f8 and
-//! the last of f9. Those are passed apart, for all messages at once, so that a lane keeps one key
-//! for as long as it has the message.
+//! In both modes one block of a message goes under another key than the rest: the first block of f8 and
+//! the last of f9. Those blocks are passed separately, for all messages at once, so that a lane keeps
+//! one key for as long as it has the message.
 //!
 //! Ref. TS 35.201 §3.4 (f8), §4.4 (f9).
 //!
-//! # Safety
-//! As in [`sliced`]. Pointers into messages come from the jobs, which are borrowed for as long as
-//! the lanes exist; a lane reads and writes `8 * steps` bytes from there when it is run for as many
-//! steps as its job needs, and otherwise only the lanes' own memory.
+//! The promises of [`sliced`] hold here too. Pointers into messages come from the jobs, which are
+//! borrowed for as long as the lanes exist. A lane that is run for as many steps as its job needs reads
+//! and writes `8 * steps` bytes from there, and otherwise only the lanes' own memory.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
@@ -19,7 +18,7 @@ use super::sliced::{self, Eight, Plane, Subkeys, key_row, place};
 use super::{first_block_f9, keep_beyond, last_blocks};
 use crate::lanes::{Lanes, schedule};
 
-/// Overwrites what held keys or chaining values.
+/// Overwrites memory that held keys or chaining values.
 #[inline(always)]
 fn wipe<T>(secret: &mut T) {
     // SAFETY: plain data that is not used again.
@@ -47,7 +46,7 @@ impl<P: Plane, const N: usize> Keys<P, N> {
     }
 }
 
-/// What one lane has of eight planes, as a big-endian number.
+/// Returns one lane's bytes of eight planes, as a big-endian number.
 #[inline(always)]
 fn of_lane<P: Plane, const K: usize>(planes: &[P; K], lane: usize) -> u64 {
     let at = place::<P>(lane);
@@ -62,7 +61,7 @@ fn of_lane<P: Plane, const K: usize>(planes: &[P; K], lane: usize) -> u64 {
 /// The lanes filled since the last run.
 #[repr(C, align(64))]
 struct Fresh<const N: usize> {
-    /// Zero for such a lane, at its place in a plane; all ones for the others.
+    /// Zero for a newly filled lane, at its place in a plane; all ones for the others.
     keep: [u8; N],
     any: bool,
 }
@@ -74,13 +73,14 @@ impl<const N: usize> Fresh<N> {
         self.any = true;
     }
 
-    /// Whether the lane was filled and has not been run since: what planes hold of it is its last job's.
+    /// Returns true if the lane was filled and has not been run since. The planes then still hold its
+    /// last job.
     #[inline(always)]
     fn is(&self, place: usize) -> bool {
         self.keep[place] == 0
     }
 
-    /// Clears those lanes.
+    /// Clears the newly filled lanes.
     #[inline(always)]
     unsafe fn clear<P: Plane, const K: usize>(&self, planes: &mut [P; K]) {
         const { assert!(N == P::BYTES) };
@@ -94,7 +94,8 @@ impl<const N: usize> Fresh<N> {
     }
 }
 
-/// One block of each job under its modified key, `N` jobs at a time: from `block` to `put`.
+/// Passes one block of each job under its modified key, `N` jobs at a time. The block comes from `block`
+/// and goes to `put`.
 macro_rules! one_block {
     ($keys:expr, $rows:expr, $jobs:expr, |$job:ident| $block:expr, |$to:ident, $value:ident| $put:expr) => {
         for jobs in $jobs.chunks_mut(N) {
@@ -131,7 +132,8 @@ pub(super) unsafe fn f8<P: Plane, const N: usize>(jobs: &mut [&mut F8Job<'_>], f
     }
 }
 
-/// The codes of all messages, whose parameters have been checked, on `N` lanes while `fewest` are live.
+/// Computes the codes of all messages, whose parameters have been checked, on `N` lanes while `fewest`
+/// are live.
 #[inline(always)]
 pub(super) unsafe fn f9<P: Plane, const N: usize>(jobs: &mut [&mut F9Job<'_>], fewest: usize) {
     const { assert!(N == P::BYTES) };
@@ -165,7 +167,7 @@ struct F8Lanes<P, const N: usize> {
     output: [*mut u8; N],
     /// All ones for a lane that goes on through memory, 0 for one that is idle.
     moves: [usize; N],
-    /// The end of a message that is no whole block, or what an idle lane works on.
+    /// The end of a message that is no whole block, or the block that an idle lane works on.
     tails: *mut [[u8; 8]; N],
     in_tail: [bool; N],
 }
@@ -289,7 +291,7 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
     }
 }
 
-/// A message of up to so many whole blocks is padded in the lane's own memory and goes in one part.
+/// The most whole blocks of a message that is padded in the lane's own memory and goes in one part.
 const SHORT: usize = 8;
 
 /// A lane's own memory: the first block, the whole blocks of a short message, the last blocks.
@@ -316,7 +318,7 @@ enum Part {
     First,
     /// The message's whole blocks.
     Whole,
-    /// What ends the string.
+    /// The blocks that end the string.
     Last,
 }
 
@@ -332,7 +334,7 @@ impl<P: Plane, const N: usize> F9Lanes<P, N> {
         self.own.cast::<Own>().wrapping_add(lane)
     }
 
-    /// Goes to the lane's next part; its steps, or 0 after the last.
+    /// Goes to the lane's next part. Returns its steps, or 0 after the last.
     #[inline(always)]
     fn part(&mut self, lane: usize, job: &F9Job<'_>) -> usize {
         let whole = job.bits / 64;

@@ -1,9 +1,9 @@
 //! KASUMI on many blocks, each under a key of its own: every byte of the blocks and of the keys in a
 //! vector of its own (a plane), one block a byte.
 //!
-//! A 16-bit word is two planes. All that the cipher does to a word but FI is then additions of
-//! planes, and rotations that move bits from one plane of a word to the other. Keys are expanded in
-//! that form too: from sixteen planes, in about the time of a round.
+//! A 16-bit word is two planes. Except for FI, the cipher then consists of additions of planes, and
+//! of rotations that move bits from one plane of a word to the other. Keys are expanded in that form
+//! too: from sixteen planes, in about the time of a round.
 //!
 //! Ref. TS 35.202 §4.
 //!
@@ -34,7 +34,7 @@ pub(super) trait Plane: Copy {
     unsafe fn interleave_high(self, b: Self) -> Self;
     /// Each byte shifted left by 1 to 7 bits, the top bits of `next` below.
     unsafe fn shift(self, next: Self, bits: u32) -> Self;
-    /// FI (TS 35.202 §4.5), with KI as [`Subkeys::ki`] has it.
+    /// Computes FI (TS 35.202 §4.5), with KI in the form of [`Subkeys::ki`].
     unsafe fn fi(x: Word<Self>, ki: Word<Self>) -> Word<Self>;
 }
 
@@ -44,7 +44,7 @@ pub(super) type Word<P> = [P; 2];
 /// A block, or any eight bytes, the first byte's plane first.
 pub(super) type Eight<P> = [P; 8];
 
-/// One turn of the index of a byte (its vector, its place in a part) by one bit.
+/// Turns the index of a byte (its vector, its place in a part) by one bit.
 #[inline(always)]
 unsafe fn turn<P: Plane, const V: usize>(x: [P; V]) -> [P; V] {
     let mut y = x;
@@ -58,7 +58,7 @@ unsafe fn turn<P: Plane, const V: usize>(x: [P; V]) -> [P; V] {
     y
 }
 
-/// The planes of one row of eight bytes for each lane. Row `r` is lane [`place`]`(r)`.
+/// Returns the planes of one row of eight bytes for each lane. Row `r` is lane [`place`]`(r)`.
 #[inline(always)]
 pub(super) unsafe fn planes<P: Plane>(rows: &[[u8; 8]]) -> Eight<P> {
     assert!(rows.len() >= P::BYTES);
@@ -72,7 +72,7 @@ pub(super) unsafe fn planes<P: Plane>(rows: &[[u8; 8]]) -> Eight<P> {
     }
 }
 
-/// The rows again.
+/// Turns planes back into rows.
 #[inline(always)]
 pub(super) unsafe fn rows<P: Plane>(x: Eight<P>, rows: &mut [[u8; 8]]) {
     assert!(rows.len() >= P::BYTES);
@@ -85,7 +85,7 @@ pub(super) unsafe fn rows<P: Plane>(x: Eight<P>, rows: &mut [[u8; 8]]) {
     }
 }
 
-/// Where in a plane the byte of a row of eight bytes goes.
+/// Returns the place in a plane for a row of eight bytes.
 #[inline(always)]
 pub(super) const fn place<P: Plane>(row: usize) -> usize {
     let in_vector = P::BYTES / 8;
@@ -97,7 +97,7 @@ const fn in_vector_place(row: usize) -> usize {
     row / 2 * 16 + row % 2
 }
 
-/// The row of sixteen bytes, a key, that goes to the same place as a row of eight.
+/// Returns the row of sixteen bytes, a key, that goes to the same place as a row of eight.
 #[inline(always)]
 pub(super) const fn key_row<P: Plane>(row: usize) -> usize {
     let place = place::<P>(row);
@@ -107,11 +107,11 @@ pub(super) const fn key_row<P: Plane>(row: usize) -> usize {
 /// The subkeys of every lane. All are rotations of the key's eight words or of those with the
 /// constants C added: four forms of each word (TS 35.202 table 1).
 pub(super) struct Subkeys<P> {
-    /// K, which rotated by eight is itself with its planes exchanged.
+    /// K. Rotated by eight, each word is itself with its planes exchanged.
     plain: [Word<P>; 8],
     /// K rotated left by one.
     one: [Word<P>; 8],
-    /// K rotated left by five, which is also what is rotated by thirteen.
+    /// K rotated left by five, which also serves the rotations by thirteen.
     five: [Word<P>; 8],
     /// K'.
     primed: [Word<P>; 8],
@@ -120,7 +120,7 @@ pub(super) struct Subkeys<P> {
 }
 
 impl<P: Plane> Subkeys<P> {
-    /// Expands the keys whose rows [`key_row`] tells.
+    /// Expands the keys whose rows [`key_row`] returns.
     #[inline(always)]
     pub unsafe fn expand(&mut self, keys: &[[u8; 16]]) {
         /// The constants C1 to C8.
@@ -158,8 +158,8 @@ impl<P: Plane> Subkeys<P> {
         [self.five[(round + 1) % 8], [low, high], [thirteen_high, thirteen_low]]
     }
 
-    /// As it goes into the middle of FI: the low byte has the low bits of the nine-bit half, the
-    /// high byte its top bit above the seven-bit half.
+    /// Returns KI in the form for the middle of FI: the low byte has the low bits of the nine-bit
+    /// half, and the high byte its top bit above the seven-bit half.
     #[inline(always)]
     fn ki(&self, round: usize) -> [Word<P>; 3] {
         let [i, j, k] = [(round + 4) % 8, (round + 3) % 8, (round + 7) % 8];
@@ -171,7 +171,7 @@ impl<P: Plane> Subkeys<P> {
     }
 }
 
-/// A word rotated left by 1 to 7 bits.
+/// Rotates a word left by 1 to 7 bits.
 #[inline(always)]
 unsafe fn rotate<P: Plane>([high, low]: Word<P>, bits: u32) -> Word<P> {
     // SAFETY: see the head of this file; so below.
@@ -195,8 +195,8 @@ unsafe fn fl<P: Plane>(kl: [Word<P>; 2], [l, r]: [Word<P>; 2]) -> [Word<P>; 2] {
     }
 }
 
-/// An odd round (FL, then FO) and the even one after it (FO, then FL). The first FI of the even
-/// round needs the left half of the odd round's output only, so that two FI always go side by side.
+/// Computes an odd round (FL, then FO) and the even one after it (FO, then FL). The first FI of the
+/// even round needs only the left half of the odd round's output, so two FI always go side by side.
 #[inline(always)]
 unsafe fn two_rounds<P: Plane>(
     keys: &Subkeys<P>,

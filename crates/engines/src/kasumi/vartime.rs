@@ -1,8 +1,9 @@
-//! FI by table look-up: fast where caches are, and its time depends on keys and data.
+//! FI by table look-up. It is fast on processors with caches, and its time depends on keys and
+//! data.
 //!
-//! Two forms, as in the Rainbow Falls study: the S-boxes themselves, 1.25 KiB, of which FI reads
-//! four entries; and two tables of 65,536 entries, 256 KiB, each a whole half of FI, of which it
-//! reads two. Neither is ever picked by default.
+//! There are two forms, as in the Rainbow Falls study: the S-boxes themselves, 1.25 KiB, of which
+//! FI reads four entries; and two tables of 65,536 entries, 256 KiB, each a whole half of FI, of
+//! which it reads two. Neither is ever picked by default.
 //!
 //! Ref. TS 35.202 §4.5.
 
@@ -41,7 +42,7 @@ fn stage(nine: u16, seven: u16) -> (u16, u16) {
     (nine, S7[(seven & 0x7f) as usize] ^ nine & 0x7f)
 }
 
-/// Both halves of FI as tables, from and to seven bits above nine as in KI.
+/// Both halves of FI as tables. Inputs and outputs have seven bits above nine, as KI has.
 struct Merged {
     first: Box<[u16; 65536]>,
     second: Box<[u16; 65536]>,

@@ -2,8 +2,8 @@
 //!
 //! Ref. RFC 1321 §3.4.
 //!
-//! # Safety
-//! As the vectors of words say: the caller of a kernel has its processor features.
+//! The promise of the vectors of words holds here too: the caller of a kernel has its processor
+//! features.
 #![allow(unsafe_code)]
 
 use super::rounds::{T, round};

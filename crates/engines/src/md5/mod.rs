@@ -24,10 +24,10 @@ pub const LEN: usize = Hash::Md5.output_len();
 
 pub(crate) type State = [u32; 4];
 
-/// What a kernel offers: the compression function.
+/// The function of a kernel: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 4], BLOCK>;
 
-/// What a kernel for many messages at once offers.
+/// The functions of a kernel for many messages at once.
 pub type LanesOps = crate::hash::LanesOps<[u32; 4], BLOCK>;
 
 /// RFC 1321 §3.3.
@@ -82,7 +82,7 @@ pub fn digest(features: Features, data: &[u8]) -> [u8; LEN] {
     out
 }
 
-/// The one hash here with little-endian words.
+/// The chaining value, which alone among the hashes here has little-endian words.
 impl Chaining for State {
     const LEN: usize = size_of::<Self>();
 

@@ -1,4 +1,4 @@
-//! The order of the 64 steps of MD5: which word, which rotation, which constant.
+//! The order of the 64 steps of MD5, with the word, the rotation and the constant of each.
 //!
 //! Ref. RFC 1321 §3.4.
 
@@ -33,8 +33,8 @@ macro_rules! round {
     };
 }
 
-/// Folds `$blocks` and `$last` into `$state` with the step that a kernel brings:
-/// `$step!(F a b c d word, rotation, place in T)`.
+/// Folds `$blocks` and `$last` into `$state` with the step that a kernel defines: `$step!(F a b c
+/// d word, rotation, place in T)`.
 macro_rules! sixty_four_steps {
     ($step:ident $state:ident $blocks:ident $last:ident) => {
         let [mut a, mut b, mut c, mut d] = *$state;

@@ -1,11 +1,10 @@
 //! RC4, a stream cipher of bytes.
 //!
-//! Legacy: its keystream is biased from the first byte on, and RFC 7465 forbids it in TLS. For data
-//! that exists already. No vector: a key must never be used for two messages.
+//! Legacy: the keystream is biased from the first byte on, and RFC 7465 forbids RC4 in TLS. This cipher is for data
+//! that exists already. RC4 takes no vector, so a key must never be used for two messages.
 //!
-//! RC4 is table look-ups at secret indices and has no other practical form, so its time depends on
-//! the key and the position through the cache: [`Timing::VariableByNature`]. The state is 256
-//! words, sixteen cache lines.
+//! RC4 looks tables up at secret indices and has no other practical form, so its time depends on the key and the
+//! position through the cache: [`Timing::VariableByNature`]. The state is 256 words, sixteen cache lines.
 //!
 //! Ref. RFC 6229 (vectors); B. Schneier, "Applied Cryptography", §17.1.
 
@@ -82,13 +81,13 @@ impl Rc4 {
         Ok(Rc4 { kernel, state: State::new(key) })
     }
 
-    /// Goes on from a state that [`Rc4::export`] gave: the 256 bytes of S, then the two indices. Any bytes do; of those
-    /// that are no permutation the keystream is worth nothing.
+    /// Goes on from a state that [`Rc4::export`] gave: the 256 bytes of S, then the two indices. Any bytes are
+    /// accepted, but bytes that are no permutation give a worthless keystream.
     pub fn import(features: Features, state: &[u8; 258]) -> Self {
         Rc4 { kernel: RC4.best(features), state: State::import(state) }
     }
 
-    /// The state after what was taken so far. It is as secret as the key.
+    /// Returns the state after the data so far. The state is as secret as the key.
     pub fn export(&self) -> [u8; 258] {
         self.state.export()
     }

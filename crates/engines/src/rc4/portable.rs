@@ -6,8 +6,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::InOut;
 
-/// The permutation and the two indices. In words, because processors forward a narrow store to a
-/// load of another width late or not at all.
+/// The permutation and the two indices. The permutation is in words, because processors forward a
+/// narrow store to a load of another width late or not at all.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct State {
     s: [u32; 256],
@@ -28,12 +28,12 @@ impl State {
         State { s, i: 0, j: 0 }
     }
 
-    /// The state that these bytes are: S, then the two indices.
+    /// Reads the state from bytes: S, then the two indices.
     pub(super) fn import(state: &[u8; 258]) -> Self {
         State { s: std::array::from_fn(|i| u32::from(state[i])), i: state[256], j: state[257] }
     }
 
-    /// Its bytes.
+    /// Returns the state's bytes.
     pub(super) fn export(&self) -> [u8; 258] {
         let mut state = [0; 258];
         for (byte, word) in state.iter_mut().zip(&self.s) {
@@ -43,10 +43,10 @@ impl State {
         state
     }
 
-    /// The next `N` bytes of the keystream, the first at the bottom.
+    /// Returns the next `N` bytes of the keystream, the first at the bottom.
     ///
-    /// `S[i + 1]` is read before the exchange of `S[i]` and `S[j]` is written, and mended where
-    /// `j = i + 1`: so the next `j` waits for no store.
+    /// `S[i + 1]` is read before the exchange of `S[i]` and `S[j]` is written, and corrected if
+    /// `j = i + 1`, so the next `j` waits for no store.
     #[inline(always)]
     fn next<const N: usize>(&mut self) -> u64 {
         let (mut i, mut j) = (self.i.wrapping_add(1), self.j);

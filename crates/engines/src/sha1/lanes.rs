@@ -2,16 +2,16 @@
 //!
 //! Ref. FIPS 180-4 §6.1.3 (the schedule in sixteen words), §4.1.1 (functions).
 //!
-//! # Safety
-//! As the vectors of words say: the caller of a kernel has its processor features.
+//! The promise of the vectors of words holds here too: the caller of a kernel has its processor
+//! features.
 #![allow(unsafe_code)]
 
 use super::K;
 use crate::hash::words::Words;
 
-/// One round; the caller rotates the names instead of the words. The word of the schedule that takes
-/// the place of this round's is computed at once: so long before it is needed, it fills the time in
-/// which the round waits for itself.
+/// One round; the caller rotates the names instead of the words. The next word of the schedule,
+/// which takes the place of this round's, is computed at once. That is long before it is needed, so
+/// it fills the time in which the round waits for its own results.
 macro_rules! round {
     ($w:ident $t:expr, $f:ident, $a:ident $b:ident $c:ident $d:ident $e:ident) => {
         $e = $e.add($w[$t % 16].add(V::splat(K[$t / 20]))).settled();
@@ -25,7 +25,7 @@ macro_rules! round {
     };
 }
 
-/// Twenty rounds of one function, the names back in their places after each five.
+/// Twenty rounds of one function. The names are back in their places after each five.
 macro_rules! twenty {
     ($w:ident $t:literal $f:ident $a:ident $b:ident $c:ident $d:ident $e:ident) => {
         twenty!(@five $w $t, $f $a $b $c $d $e);

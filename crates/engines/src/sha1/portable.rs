@@ -4,7 +4,7 @@
 
 use super::{BLOCK, K, State};
 
-/// Folds blocks into `state`, those of `last` at the end.
+/// Folds `blocks` into `state`, and then those of `last`.
 pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     for block in blocks.iter().chain(last) {
         compress_block(state, block);
@@ -21,8 +21,8 @@ macro_rules! round {
     };
 }
 
-/// Twenty rounds, the names back in their places after each five. Written out, so that every place
-/// in the schedule is known when this is compiled.
+/// Twenty rounds. The names are back in their places after each five. The rounds are written out,
+/// so that every place in the schedule is known at compile time.
 macro_rules! twenty {
     ($w:ident $t:literal $f:ident $a:ident $b:ident $c:ident $d:ident $e:ident) => {
         twenty!(@five $w $t, $f $a $b $c $d $e);

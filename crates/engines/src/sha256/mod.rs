@@ -22,10 +22,10 @@ pub const LEN_224: usize = Hash::Sha224.output_len();
 
 pub(crate) type State = [u32; 8];
 
-/// What a kernel offers: the compression function.
+/// The function of a kernel: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 8], BLOCK>;
 
-/// What a kernel for many messages at once offers.
+/// The functions of a kernel for many messages at once.
 pub type LanesOps = crate::hash::LanesOps<[u32; 8], BLOCK>;
 
 /// FIPS 180-4 §5.3.3.

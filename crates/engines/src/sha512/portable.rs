@@ -4,7 +4,7 @@
 
 use super::{BLOCK, K, State};
 
-/// Folds blocks into `state`, those of `last` at the end.
+/// Folds `blocks` into `state`, and then those of `last`.
 pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     for block in blocks.iter().chain(last) {
         compress_block(state, block);
@@ -22,7 +22,7 @@ macro_rules! round {
     };
 }
 
-/// Sixteen rounds, whose names end where they began. `$word` gives a round's word from its place.
+/// Sixteen rounds, whose names end where they began. `$word` returns a round's word by its place.
 macro_rules! sixteen_rounds {
     ($word:ident $w:ident $k:ident $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
         round!($word(&mut $w, 0).wrapping_add($k[0]), $a $b $c $d $e $f $g $h);
@@ -65,7 +65,7 @@ fn word(w: &mut [u64; 16], i: usize) -> u64 {
     w[i]
 }
 
-/// The next word of the schedule, which takes the place of the one sixteen before.
+/// Returns the next word of the schedule, which takes the place of the word sixteen before.
 #[inline(always)]
 fn next_word(w: &mut [u64; 16], i: usize) -> u64 {
     let (x, y) = (w[(i + 1) % 16], w[(i + 14) % 16]);

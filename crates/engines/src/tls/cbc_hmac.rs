@@ -18,7 +18,7 @@ const NAME: &str = "tls-aes-cbc-hmac";
 
 const BLOCK: usize = 16;
 
-/// The keys of one direction of a connection: of AES in CBC mode, and of HMAC.
+/// The keys of one direction of a connection: for AES in CBC mode, and for HMAC.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -43,11 +43,11 @@ pub struct CbcHmac {
     pub(super) mac: HmacKey,
 }
 
-/// Where the data of an opened record lies in it.
+/// The place of the data in an opened record.
 pub type Opened = Range<usize>;
 
 impl CbcHmac {
-    /// Keys that are there already, on any kernels, with the given kernel for both together.
+    /// Takes keys that exist already, on any kernels, and the given kernel for both together.
     pub fn with_kernel(kernel: Bound<SealOps>, cbc: Cbc, mac: HmacKey) -> Self {
         CbcHmac { kernel, cbc, mac }
     }
@@ -72,8 +72,8 @@ impl CbcHmac {
         &self.mac
     }
 
-    /// How long a record with `payload` bytes of data becomes. From TLS 1.1 on it begins with an
-    /// explicit vector.
+    /// Returns the length of a record with `payload` bytes of data. From TLS 1.1 on a record begins
+    /// with an explicit vector.
     pub fn sealed_len(&self, vector: bool, payload: usize) -> usize {
         padded_len(vector_len(vector) + payload + self.mac.hash().output_len(), BLOCK)
     }
@@ -102,7 +102,7 @@ impl CbcHmac {
         Ok(())
     }
 
-    /// Where the data ends, if the record is as long as it must be.
+    /// Returns the end of the data, if the record has the right length.
     pub(super) fn check(&self, record: &[u8], vector: bool, payload: usize) -> Result<usize, Error> {
         let (given, needed) = (record.len(), self.sealed_len(vector, payload));
         if payload > usize::from(u16::MAX) {
@@ -122,8 +122,8 @@ impl CbcHmac {
         pad(record, padding, BLOCK).expect("`check` found the record long enough");
     }
 
-    /// Opens a record in place and tells where its data lies. The time depends on the record's length
-    /// only, as long as it is authentic, and likewise when it is not.
+    /// Opens a record in place and returns the place of its data. The time depends on the record's
+    /// length only, as long as it is authentic, and likewise when it is not.
     ///
     /// # Errors
     /// [`Error::Authentication`] when padding or MAC are wrong, without telling which: record and `iv`
@@ -152,7 +152,7 @@ impl CbcHmac {
         }
     }
 
-    /// The length of a record's data, if padding and MAC are right.
+    /// Returns the length of a record's data, if padding and MAC are right.
     fn verify(&self, header: &[u8; HEADER], data: &[u8]) -> Result<usize, Error> {
         let size = self.mac.hash().output_len();
         let unpadded = remove_padding(data, size)?;
@@ -177,7 +177,8 @@ pub(super) const fn vector_len(vector: bool) -> usize {
     if vector { BLOCK } else { 0 }
 }
 
-/// What the MAC covers before the data, RFC 5246 §6.2.3.1. The length may be a secret.
+/// Returns the bytes that the MAC covers before the data, RFC 5246 §6.2.3.1. The length may be a
+/// secret.
 pub(super) fn pseudo_header(header: &[u8; HEADER], len: usize) -> [u8; HEADER + 2] {
     let mut whole = [0; HEADER + 2];
     whole[..HEADER].copy_from_slice(header);

@@ -1,6 +1,7 @@
 //! Many records sealed at once: their MACs in the hash's lanes, then their blocks in AES's.
 //!
-//! Only with explicit vectors: without them a record waits for the last block of the one before.
+//! The lanes seal only records with explicit vectors. Without them a record waits for the last block of the
+//! one before.
 //!
 //! Ref. RFC 5246 §6.2.3.2.
 
@@ -13,13 +14,13 @@ use crate::hash::{Digest, Hash};
 use crate::hmac::{HmacJob, HmacLanes};
 use crate::{Error, InOut, Kernel};
 
-/// Bytes of the explicit vector that make room for what the MAC covers before the data.
+/// The offset in the explicit vector at which the bytes that the MAC covers before the data have room.
 const BEFORE: usize = vector_len(true) - (HEADER + 2);
 
 /// A record to seal.
 #[derive(Debug)]
 pub struct CbcHmacJob<'a> {
-    /// The keys, with the hash for which the [`CbcHmacLanes`] are.
+    /// The keys, for the hash of the [`CbcHmacLanes`].
     pub keys: &'a CbcHmac,
     /// The chaining value before, and after.
     pub iv: Block,
@@ -31,7 +32,7 @@ pub struct CbcHmacJob<'a> {
     pub payload: usize,
 }
 
-/// Seals many records at once, with one connection's keys or many's.
+/// Seals many records at once, with the keys of one connection or of many.
 ///
 /// ```
 /// use millstream_cpu::Features;
@@ -57,12 +58,12 @@ pub struct CbcHmacLanes {
 }
 
 impl CbcHmacLanes {
-    /// With the fastest kernels that `features` allow.
+    /// Makes a manager with the fastest kernels that `features` allow.
     pub fn new(features: Features, hash: Hash) -> Self {
         CbcHmacLanes::with_lanes(HmacLanes::new(features, hash), CbcLanes::new(features))
     }
 
-    /// With given lanes.
+    /// Makes a manager with given lanes.
     pub fn with_lanes(macs: HmacLanes, blocks: CbcLanes) -> Self {
         CbcHmacLanes { macs, blocks }
     }
@@ -74,8 +75,7 @@ impl CbcHmacLanes {
 
     /// Seals every record as [`CbcHmac::seal`] does with an explicit vector.
     ///
-    /// # Errors
-    /// As there; no record has been touched then.
+    /// The errors of [`CbcHmac::seal`]; no record has been touched then.
     ///
     /// # Panics
     /// When keys are of another hash.
@@ -94,7 +94,8 @@ impl CbcHmacLanes {
         Ok(())
     }
 
-    /// The MACs. The vector makes room meanwhile, so that each message lies in one piece.
+    /// Computes the MACs. The pseudo-header stands in the explicit vector's place meanwhile, so that each
+    /// message lies in one piece.
     fn sign(&self, jobs: &mut [CbcHmacJob<'_>]) -> Vec<Digest> {
         let vectors: Vec<Block> = jobs
             .iter_mut()

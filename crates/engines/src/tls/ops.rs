@@ -1,4 +1,4 @@
-//! What a kernel that seals a record offers: passes in which the hash is ahead of the cipher.
+//! The functions of a kernel that seals a record: passes in which the hash is ahead of the cipher.
 //!
 //! # Safety
 //! A kernel's functions are called through its [`Bound`], the witness that its features exist.
@@ -8,44 +8,47 @@ use crate::aes::{Block, Cbc, Schedule};
 use crate::hmac::Hmac;
 use crate::{Bound, sha1, sha256};
 
-/// Bytes of what the MAC covers before a record's length: its number (8), type (1) and version (2).
+/// The number of bytes that the MAC covers before a record's length: its number (8), type (1) and
+/// version (2).
 pub const HEADER: usize = 11;
 
-/// Bytes that a step encrypts, and hashes.
+/// The number of bytes that a step encrypts, and hashes.
 const STEP: usize = 64;
 
-/// What the first block of the hash has of a record's data, behind the header.
+/// The number of bytes of a record's data in the first block of the hash, behind the header.
 const FIRST: usize = STEP - (HEADER + 2);
 
 type Pass<S> = unsafe fn(&Schedule, &mut Block, &mut S, Ahead<'_>);
 
-/// What a kernel offers: passes that encrypt and hash at once.
+/// The functions of a kernel: passes that encrypt and hash at once.
 #[derive(Debug)]
 pub struct SealOps {
     pub(super) sha1: Option<Pass<sha1::State>>,
     pub(super) sha256: Option<Pass<sha256::State>>,
 }
 
-/// A record in which the hash is ahead of the cipher, so that it reads what is not encrypted yet.
+/// A record in which the hash is ahead of the cipher, so that it reads data that is not encrypted
+/// yet.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Ahead<'a> {
     record: &'a mut [u8],
-    /// By how many bytes; at least 51.
+    /// The distance from the cipher to the hash, in bytes; at least 51.
     by: usize,
-    /// How many times 64 bytes.
+    /// The number of steps, of 64 bytes each.
     pub(super) steps: usize,
 }
 
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 impl Ahead<'_> {
-    /// What the hash takes in a step: before the step's data is encrypted, with which it may overlap.
+    /// Returns the hash's input of a step. The hash takes it before the step's data is encrypted,
+    /// with which it may overlap.
     #[inline(always)]
     pub(super) fn message(&self, step: usize) -> &[u8; STEP] {
         let at = self.by + STEP * step;
         self.record[at..at + STEP].first_chunk().expect("a step")
     }
 
-    /// What the cipher takes in a step.
+    /// Returns the cipher's input of a step.
     #[inline(always)]
     pub(super) fn data(&mut self, step: usize) -> &mut [Block; 4] {
         let at = STEP * step;
@@ -53,8 +56,8 @@ impl Ahead<'_> {
     }
 }
 
-/// Hashes the data, which begins at `start` in the record and reaches to its end, and encrypts the
-/// record as far as that goes beside it. Returns the bytes encrypted.
+/// Hashes the data, which begins at `start` in the record and reaches to its end, and encrypts as
+/// much of the record as the passes cover. Returns the number of bytes encrypted.
 pub(super) fn interleaved(
     kernel: Bound<SealOps>,
     cbc: &Cbc,
@@ -65,7 +68,8 @@ pub(super) fn interleaved(
 ) -> usize {
     let by = start + FIRST;
     let steps = record.len().saturating_sub(by) / STEP;
-    // Passes take round keys as they stand in FIPS 197.
+    // A pass takes round keys as FIPS 197 writes them. Bitsliced keys, and data too short for a step,
+    // are left to the caller.
     if steps == 0 || cbc.forward.sliced {
         mac.update(&record[start..]);
         return 0;

@@ -11,16 +11,16 @@ use millstream_kernel::masks::{equal, for_bytes, less, secret};
 
 const NAME: &str = "tls-cbc";
 
-/// Most bytes of padding, with the byte that tells their number.
+/// The most bytes of padding, with the byte that tells their number.
 const MAX_PADDING: usize = 256;
 
-/// How long `len` bytes become with the least padding there can be: one byte to a whole block.
+/// Returns the length of `len` bytes with the least possible padding: one byte to a whole block.
 pub const fn padded_len(len: usize, block: usize) -> usize {
     (len / block + 1) * block
 }
 
-/// Pads the first `len` bytes of `buffer` to whole blocks of `block` bytes with the least padding
-/// there can be. Returns the new length, [`padded_len`].
+/// Pads the first `len` bytes of `buffer` to whole blocks of `block` bytes with the least possible
+/// padding. Returns the new length, [`padded_len`].
 ///
 /// # Errors
 /// [`Error::OutputLength`] when `buffer` has no room for it.
@@ -40,23 +40,25 @@ pub struct Unpadded {
 }
 
 impl Unpadded {
-    /// Bytes of data; with invalid padding, as many as there would be without any padding.
+    /// Returns the number of bytes of data. If the padding is invalid, this is the number without any
+    /// padding.
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is no data. The answer is as secret as the length.
+    /// Returns true if there is no data. The answer is as secret as the length.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the padding is valid.
+    /// Returns true if the padding is valid.
     pub fn is_valid(&self) -> Choice {
         self.valid
     }
 
-    /// The MAC, in the first bytes: as many as were asked for. `decoy` stands there when the padding is
-    /// invalid; with bytes that no one can guess the comparison that follows fails then.
+    /// Returns the MAC in the first bytes, as many as were asked for. If the padding is invalid,
+    /// `decoy` stands there instead. With bytes that no one can guess, the comparison that follows then
+    /// fails.
     pub fn mac_or(&self, decoy: &[u8; MAX_DIGEST]) -> [u8; MAX_DIGEST] {
         let mut mac = *decoy;
         for (byte, own) in mac.iter_mut().zip(&self.mac) {
@@ -76,8 +78,8 @@ impl Drop for Unpadded {
 /// Removes padding and MAC (`mac` bytes, none when it is over the ciphertext) from the decrypted
 /// record, which comes without its explicit vector.
 ///
-/// Invalid padding is not reported, because to know it is to know plaintext: the caller has the MAC
-/// compared, and that fails, see [`Unpadded::mac_or`]. Without a MAC in the record it has been
+/// Invalid padding is not reported, because that would reveal plaintext. The caller has the MAC
+/// compared, and the comparison fails, see [`Unpadded::mac_or`]. A record without a MAC in it has been
 /// authenticated already.
 ///
 /// ```
@@ -106,7 +108,7 @@ pub fn remove_padding(record: &[u8], mac: usize) -> Result<Unpadded, Error> {
     let (padding, valid) = check(record, mac);
     let end = record.len() as u32 - padding;
     if mac == 0 {
-        // The record is authentic, so this is no news to anybody but its author.
+        // The record is authentic, so only its author could learn anything from this error.
         return match bool::from(valid) {
             true => Ok(Unpadded { len: end, mac: [0; MAX_DIGEST], valid }),
             false => Err(Error::Padding),
@@ -116,12 +118,12 @@ pub fn remove_padding(record: &[u8], mac: usize) -> Result<Unpadded, Error> {
     Ok(Unpadded { len, mac: extract(record, mac, len), valid })
 }
 
-/// The bytes of padding with the one that tells their number, or none if it is invalid; and whether it
-/// is valid.
+/// Returns the bytes of padding, with the one that tells their number, or 0 if it is invalid; and true
+/// if it is valid.
 fn check(record: &[u8], mac: usize) -> (u32, Choice) {
     let told = secret(usize::from(record[record.len() - 1]));
     let fits = less(told + mac as u32, record.len() as u32);
-    // All bytes that may be padding are looked at, whatever their number.
+    // All bytes that may be padding are read, whatever their number.
     let mut differing = 0;
     for (i, byte) in record.iter().rev().take(MAX_PADDING).enumerate() {
         differing |= (u32::from(*byte) ^ told) & less(i as u32, told + 1);
@@ -130,9 +132,10 @@ fn check(record: &[u8], mac: usize) -> (u32, Choice) {
     (u32::conditional_select(&0, &(told + 1), valid), valid)
 }
 
-/// The `size` bytes from `start` on, which is secret: one of the last 256 places where they can be.
+/// Returns the `size` bytes from `start` on. `start` is secret: one of the last 256 places that are
+/// possible.
 ///
-/// Bytes of all those places are read; each that belongs to the MAC goes to its place in a circle of
+/// The loop reads the bytes of all those places. Each byte of the MAC goes to its place in a circle of
 /// `size` bytes, which is then turned to its beginning.
 fn extract(record: &[u8], size: usize, start: u32) -> [u8; MAX_DIGEST] {
     let from = record.len() - (size + MAX_PADDING).min(record.len());
@@ -149,8 +152,8 @@ fn extract(record: &[u8], size: usize, start: u32) -> [u8; MAX_DIGEST] {
     circle
 }
 
-/// Turns the first `size` bytes by a secret number of places, less than `size`: by each power of two
-/// or not.
+/// Turns the first `size` bytes by a secret number of places, less than `size`. For each power of two a
+/// mask decides if the turn takes place.
 fn rotate_left(circle: &mut [u8; MAX_DIGEST], size: usize, turn: u32) {
     for bit in 0..6 {
         let chosen = for_bytes((turn >> bit & 1).wrapping_neg());

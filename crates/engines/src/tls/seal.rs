@@ -44,7 +44,7 @@ static ROWS: &[Row<SealOps>] = &[
 ];
 
 impl CbcHmac {
-    /// Keys on the fastest kernels that `features` allow.
+    /// Makes keys on the fastest kernels that `features` allow.
     ///
     /// # Errors
     /// [`Error::KeyLength`] unless the cipher's key has 16, 24 or 32 bytes.
@@ -54,7 +54,7 @@ impl CbcHmac {
     }
 }
 
-/// That what both passes make can be opened, which goes another way.
+/// Checks that the records of both passes can be opened, which goes another way.
 fn known_answer(kernel: Bound<SealOps>) -> bool {
     [Hash::Sha1, Hash::Sha256].into_iter().all(|hash| {
         let features = Features::none();

@@ -1,22 +1,22 @@
 //! The halves of FI as look-ups of 128 entries and affine maps.
 //!
 //! A look-up by seven bits gives all of S7, and S9 as far as it depends on seven of its nine input
-//! bits. S9 is quadratic, so what the other two bits change is affine in those seven: with `t` the
-//! seven bits and `u`, `v` the two,
+//! bits. S9 is quadratic, so the change that the other two bits make is affine in those seven. With
+//! `t` the seven bits and `u`, `v` the two,
 //!
 //! ```text
 //! S9(t, u, v) = S9(t, 0, 0) + u·U(t) + v·V(t, u)     U, V affine
 //! ```
 //!
-//! Since any two bits may be the two, a 16-bit word is simply its two bytes: the seven low bits of
-//! each byte index a table and the top bits are `u` and `v`, at the input of FI and again in its
-//! middle.
+//! Any two bits may be `u` and `v`, so a 16-bit word is simply its two bytes: the seven low bits of
+//! each byte index a table, and the top bits are `u` and `v`. This holds at the input of FI and
+//! again in its middle.
 //!
 //! Ref. TS 35.202 §4.5.
 
 use super::super::sbox::{s7, s9};
 
-/// What one stage of FI (S9 on one half, S7 on the other) looks up and computes.
+/// The tables and maps of one stage of FI (S9 on one half, S7 on the other).
 #[repr(C, align(64))]
 pub(super) struct Stage {
     /// S9(t, 0, 0), as it enters the low byte.
@@ -34,21 +34,22 @@ pub(super) struct Stage {
     pub v_constant: [u64; 2],
 }
 
-/// The first stage: S9 takes bits 15 to 7 of the word. Its result is kept with the seven-bit half
-/// in the high byte under bit 8 of the nine-bit half, whose other bits are the low byte.
+/// The first stage: S9 takes bits 15 to 7 of the word. The high byte of the result has bit 8 of the
+/// nine-bit half above the seven-bit half, and the low byte has the other bits of the nine-bit
+/// half.
 pub(super) static FIRST: Stage = stage(true);
 
-/// The second stage, from that form to the plain word, seven bits above nine.
+/// The second stage, which turns that form into the plain word, seven bits above nine.
 pub(super) static SECOND: Stage = stage(false);
 
-/// S9 of the bits as a stage finds them: in the first `u` is the high byte's top bit and `v` the
-/// low byte's, in the second the other way round.
+/// Returns S9 of the bits as a stage finds them. In the first stage `u` is the high byte's top bit
+/// and `v` the low byte's; in the second stage they change places.
 const fn nine(first: bool, t: u16, u: u16, v: u16) -> u16 {
     if first { s9(u << 8 | t << 1 | v) } else { s9(v << 8 | u << 7 | t) }
 }
 
-/// How a nine-bit result enters the high byte: its low seven bits are added to the seven-bit half,
-/// and bit 8 goes beside them.
+/// Returns the form in which a nine-bit result enters the high byte: its low seven bits are added
+/// to the seven-bit half, and bit 8 goes beside them.
 const fn high(first: bool, y: u16) -> u8 {
     if first { ((y >> 8) << 7 | y & 0x7f) as u8 } else { (y >> 8 | (y & 0x7f) << 1) as u8 }
 }
@@ -95,8 +96,8 @@ pub(super) const fn stage(first: bool) -> Stage {
 
 const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
 
-/// What input bit `bit` adds to a GF2P8AFFINEQB matrix if it maps to `image`: output bit `i` is the
-/// parity of byte `7 - i` of the matrix and the input.
+/// Returns the part of a GF2P8AFFINEQB matrix that maps input bit `bit` to `image`: output bit `i`
+/// is the parity of byte `7 - i` of the matrix and the input.
 const fn column(bit: u32, image: u8) -> u64 {
     let mut matrix = 0;
     let mut i = 0;
@@ -107,8 +108,8 @@ const fn column(bit: u32, image: u8) -> u64 {
     matrix
 }
 
-/// Tables of sixteen, for the low and the high half of a byte, that together give what a
-/// GF2P8AFFINEQB matrix and a constant do.
+/// Returns tables of sixteen, for the low and the high half of a byte, that together equal a
+/// GF2P8AFFINEQB matrix and a constant.
 const fn halves(matrix: u64, constant: u8) -> [[u8; 16]; 2] {
     let mut tables = [[0; 16]; 2];
     let mut x = 0;
@@ -126,7 +127,8 @@ const fn halves(matrix: u64, constant: u8) -> [[u8; 16]; 2] {
     tables
 }
 
-/// Eight tables of sixteen in place of one of 128: the first, and what each adds to the one before.
+/// Returns eight tables of sixteen in place of one of 128: the first one, and the difference of
+/// each to the one before.
 const fn differences(table: [u8; 128]) -> [[u8; 16]; 8] {
     let mut d = [[0; 16]; 8];
     let mut x = 0;

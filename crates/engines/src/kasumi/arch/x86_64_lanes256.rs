@@ -1,8 +1,9 @@
 //! KASUMI on 32 messages with AVX2: FI is look-ups of sixteen entries by VPSHUFB.
 //!
-//! A look-up of 128 entries is eight of sixteen. VPSHUFB gives zero where the top bit of an index is
-//! set, and otherwise goes by its low four bits: so with the index lowered by sixteen from table to
-//! table, each takes part from its first entry on, and holds what it adds to those before it.
+//! A look-up of 128 entries is eight of sixteen. VPSHUFB gives zero if the top bit of an index is
+//! set, and otherwise goes by its low four bits. The index is lowered by sixteen from table to
+//! table, so each table takes part from its first entry on, and holds its difference to the tables
+//! before.
 //!
 //! Ref. TS 35.202 §4.5; Intel SDM, PSHUFB.
 //!
@@ -21,7 +22,7 @@ use super::stage::{FIRST_NARROW, Narrow, SECOND_NARROW};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("avx2");
 
-/// With fewer live lanes the direct kernel is faster.
+/// The fewest live lanes for which this kernel is as fast as the direct one.
 const FEWEST: usize = 2;
 
 #[derive(Clone, Copy)]
@@ -41,15 +42,15 @@ fn look_up(entries: &'static [u8; 16], index: __m256i) -> __m256i {
     _mm256_shuffle_epi8(table(entries), index)
 }
 
-/// What the halves of a byte map to, together, where `mask` is.
+/// Maps a byte by its halves, where `mask` is set.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn affine(map: &'static [[u8; 16]; 2], [low, high]: [__m256i; 2], mask: __m256i) -> __m256i {
     _mm256_and_si256(_mm256_xor_si256(look_up(&map[0], low), look_up(&map[1], high)), mask)
 }
 
-/// One stage of FI: the low byte and the high byte of its output. `t` has seven bits of S9's input
-/// under `u`, and `s` S7's input under `v`.
+/// Computes one stage of FI: the low byte and the high byte of its output. `t` has seven bits of
+/// S9's input under `u`, and `s` S7's input under `v`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn substitute(stage: &'static Narrow, [t, s]: [__m256i; 2]) -> [__m256i; 2] {

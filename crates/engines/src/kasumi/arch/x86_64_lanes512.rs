@@ -15,7 +15,7 @@ use super::super::side_by_side;
 use super::super::sliced::{Plane, Word};
 use super::stage::{FIRST, SECOND, Stage, stage};
 
-/// With fewer live lanes the direct kernel is faster.
+/// The fewest live lanes for which this kernel is as fast as the direct one.
 const FEWEST: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -43,8 +43,8 @@ fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0x96>(a, b, c)
 }
 
-/// One stage of FI: the low byte and the high byte of its output, with a key added. `t` has seven
-/// bits of S9's input under `u`, and `s` S7's input under `v`.
+/// Computes one stage of FI: the low byte and the high byte of its output, with a key added. `t` has
+/// seven bits of S9's input under `u`, and `s` S7's input under `v`.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 fn substitute<const V_LOW: i32, const V_HIGH: i32>(

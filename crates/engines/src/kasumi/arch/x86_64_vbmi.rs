@@ -3,10 +3,10 @@
 //! A byte permute over two registers (VPERMI2B) looks up one of 128 entries, and GF2P8AFFINEQB computes
 //! the affine maps beside it: the [`stage`](super::stage)s of FI.
 //!
-//! # Layout
-//! Two FI run side by side. In a *split* vector byte `j` of the low half is the low byte of lane
-//! `j`'s word and byte `j` of the high half its high byte, so each half can have its own affine
-//! map. FL rotates words and works on *whole* vectors, whose first lane is a 16-bit word.
+//!# Layout
+//! Two FI run side by side. In a *split* vector byte `j` of the low half is the low byte of lane `j`'s
+//! word, and byte `j` of the high half is its high byte, so each half can have its own affine map. FL
+//! rotates words and works on *whole* vectors, whose first lane is a 16-bit word.
 //!
 //! Ref. TS 35.202 §4.
 //!
@@ -28,14 +28,14 @@ use crate::InOut;
 pub(in super::super) const REQUIRES: FeatureSet =
     FeatureSet::parse("avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni");
 
-/// Which bytes of a split vector are low and high ones.
+/// The masks of a split vector's low and high bytes.
 #[derive(Clone, Copy)]
 struct Masks {
     low: __mmask64,
     high: __mmask64,
 }
 
-/// Were they known to it, the compiler would put a blend after a permute in place of the mask.
+/// The compiler must not know the masks: it would put a blend after a permute in their place.
 fn masks() -> Masks {
     Masks { low: black_box(0x00ff), high: black_box(0xff00) }
 }
@@ -70,8 +70,8 @@ fn xor3(a: __m128i, b: __m128i, c: __m128i) -> __m128i {
     _mm_ternarylogic_epi32::<XOR3>(a, b, c)
 }
 
-/// One stage of FI. `t` has in both halves of the vector the bytes that hold seven bits of S9's
-/// input under `u`, and `s` those with S7's input under `v`; `key` is added to the result.
+/// Computes one stage of FI. Both halves of `t` have the bytes that hold seven bits of S9's input under
+/// `u`, and both halves of `s` those with S7's input under `v`. `key` is added to the result.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 fn substitute(stage: &'static Stage, masks: Masks, t: __m128i, s: __m128i, key: __m128i) -> __m128i {
@@ -86,7 +86,7 @@ fn substitute(stage: &'static Stage, masks: Masks, t: __m128i, s: __m128i, key: 
     let by_v = _mm_ternarylogic_epi32::<ADD_AND>(by_v, halves(stage.v_constant), v);
     let changes = _mm_ternarylogic_epi32::<AND_ADD>(by_v, by_u, u);
     let changes = _mm_xor_si128(changes, key);
-    // The low byte gets the other half as it is, the high byte what S7 adds to it.
+    // The low byte gets the other half as it is, and the high byte the difference that S7 makes.
     let index = _mm512_castsi128_si512(s);
     let [low, high] = registers(&stage.seven_high);
     let seven = _mm512_mask2_permutex2var_epi8(low, index, masks.high, high);
@@ -102,26 +102,26 @@ macro_rules! shuffle {
     };
 }
 
-// Only lanes 0 and 1 of a split vector and lane 0 of a whole one count. Past them the patterns are
-// in disorder, because the compiler takes an orderly one apart into two or three shuffles.
-/// From a split vector: one lane's word, in lanes 0 and 1.
+// Only lanes 0 and 1 of a split vector and lane 0 of a whole one count. Past them the patterns are in
+// disorder, because the compiler takes an orderly one apart into two or three shuffles.
+/// Takes one lane's word of a split vector into lanes 0 and 1.
 const LANE_0: [u64; 2] = [0x0705_0306_0204_0000, 0x0a0d_0f0b_0e0c_0808];
 const LANE_1: [u64; 2] = [0x0705_0306_0204_0101, 0x0a0d_0f0b_0e0c_0909];
-/// From a split vector: lane 1's word in its place and nothing in lane 0.
+/// Takes lane 1's word of a split vector to its place, and nothing to lane 0.
 const LANE_1_IN_1: [u64; 2] = [0x8080_8080_8080_0180, 0x8080_8080_8080_0980];
-/// From a split vector to a whole one.
+/// Turns a split vector into a whole one.
 const WHOLE_0: [u64; 2] = [0x0705_0306_0204_0800, 0x0a0d_0f0b_0e0c_0901];
 const WHOLE_1: [u64; 2] = [0x0705_0306_0204_0901, 0x0a0d_0f0b_0e0c_0800];
-/// From a whole vector to a split one: into lanes 0 and 1, or one of them.
+/// Turns a whole vector into a split one: into lanes 0 and 1, or one of them.
 const SPLIT: [u64; 2] = [0x0705_0306_0204_0000, 0x0a0d_0f0b_0e0c_0101];
 const SPLIT_0: [u64; 2] = [0x8080_8080_8080_8000, 0x8080_8080_8080_8001];
 const SPLIT_1: [u64; 2] = [0x8080_8080_8080_0080, 0x8080_8080_8080_0180];
 
-/// In a split vector: the low bytes in both halves, the high bytes in both halves.
+/// Copy a split vector's low bytes into both halves, and its high bytes into both halves.
 const LOW_BYTES: [u64; 2] = [0x0100_0100_0100_0100; 2];
 const HIGH_BYTES: [u64; 2] = [0x0908_0908_0908_0908; 2];
 
-/// FI on the two lanes of a split vector.
+/// Computes FI on the two lanes of a split vector.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 fn fi(masks: Masks, x: __m128i, ki: __m128i) -> __m128i {
@@ -129,7 +129,7 @@ fn fi(masks: Masks, x: __m128i, ki: __m128i) -> __m128i {
     substitute(&SECOND, masks, shuffle!(x, LOW_BYTES), shuffle!(x, HIGH_BYTES), _mm_setzero_si128())
 }
 
-/// FL on whole vectors.
+/// Computes FL on whole vectors.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 fn fl(kl: [__m128i; 2], [l, r]: [__m128i; 2]) -> [__m128i; 2] {
@@ -148,7 +148,7 @@ struct State {
     right: [__m128i; 2],
 }
 
-/// As `two_rounds` of the portable text, with two FI in each step.
+/// Does the same as `two_rounds` of the portable code, with two FI in each step.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 fn two_rounds(masks: Masks, keys: &[[u8; 16]; WIDE], s: State) -> State {
@@ -230,7 +230,7 @@ fn f9(schedule: &Schedule, mut sums: Sums, blocks: &[u8]) -> Sums {
     sums
 }
 
-/// A word in lane 0 and another in lane 1 of a split vector.
+/// Makes a split vector with one word in lane 0 and another in lane 1.
 fn split([zero, one]: [u16; 2]) -> [u8; 16] {
     let mut vector = [0; 16];
     [vector[0], vector[8]] = zero.to_le_bytes();
@@ -238,12 +238,13 @@ fn split([zero, one]: [u16; 2]) -> [u8; 16] {
     vector
 }
 
-/// As [`split`], in the form between the two stages: bit 8 above the seven bits of the high byte.
+/// Does the same as [`split`], in the form between the two stages: bit 8 above the seven bits of the
+/// high byte.
 fn split_middle(words: [u16; 2]) -> [u8; 16] {
     split(words.map(|k| k & 0xff | (k >> 9) << 8 | (k >> 8 & 1) << 15))
 }
 
-/// A word as a whole vector, here in every lane.
+/// Makes a whole vector of a word, which stands here in every lane.
 fn whole(word: u16) -> [u8; 16] {
     let [low, high] = word.to_le_bytes();
     [low, high, low, high, low, high, low, high, low, high, low, high, low, high, low, high]

@@ -1,8 +1,8 @@
 //! MD5 with each step written out for x86-64.
 //!
-//! One step waits for the one before it: `and`, `xor`, `add`, `rol`, `add` in F and I, and one
-//! instruction less in G, as its halves are added one by one, and in H. The compiler joins those halves
-//! again, or adds in another order, which puts a sixth more on that path.
+//! Each step waits for the one before: `and`, `xor`, `add`, `rol`, `add` in F and I. G, whose halves
+//! are added one by one, and H take one instruction less. The compiler joins those halves again, or
+//! adds in another order, which puts a sixth more on that path.
 //!
 //! Ref. RFC 1321 §3.4.
 //!
@@ -24,8 +24,8 @@ pub(crate) const ROW: Row<CompressOps> = chain::row(
     "steps written out: 4.5 instructions wait for one another in each",
 );
 
-/// The end of a step, once everything that does not depend on `b` has been added to `a`: the
-/// instructions given, then the rotation, then `b`.
+/// Ends a step, once everything that does not depend on `b` has been added to `a`: the instructions
+/// given, then the rotation, then `b`.
 macro_rules! written {
     ($a:ident $b:ident $c:ident $d:ident $s:literal, $($line:literal)+) => {
         // SAFETY: registers only.

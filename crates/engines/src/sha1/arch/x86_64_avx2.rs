@@ -2,8 +2,8 @@
 //! two blocks at once.
 //!
 //! The schedule runs in the vector pipes during the rounds of the first block, with the words of the
-//! second block in the upper half of each register; its rounds then find their schedule ready. A last
-//! odd block is scheduled beside itself.
+//! second block in the upper half of each register. The second block's rounds then find their schedule
+//! ready. A last odd block is scheduled beside itself.
 //!
 //! Ref. FIPS 180-4 §6.1.2.
 //!
@@ -30,7 +30,8 @@ pub(crate) const ROW: Row<CompressOps> = chain::row(
 
 /// One round; the caller rotates the names instead of the words. `$wk` points to the words of the
 /// schedule, with their constants added; `$i` counts their bytes. `$f` adds its function of b, c and d
-/// to e. Written out because the compiler's order of additions takes two thirds more time.
+/// to e. The round is written out because the compiler's order of additions takes two thirds more
+/// time.
 macro_rules! round {
     ($wk:ident $i:expr, [$($f:literal)*] $a:ident $b:ident $c:ident $d:ident $e:ident) => {
         // SAFETY: reads four bytes at `wk + i`, which the caller keeps inside the schedule; the
@@ -70,8 +71,8 @@ macro_rules! round {
     };
 }
 
-/// Twenty rounds of one function, the names back in their places. `$also` is done with the first line
-/// of words that the rounds are not to read yet, after every fourth round.
+/// Twenty rounds of one function, after which the names are back in their places. After every fourth
+/// round `$also` is done, with the first line of words that the rounds do not read yet.
 macro_rules! twenty {
     ($wk:ident $f:ident $also:ident $line:literal $a:ident $b:ident $c:ident $d:ident $e:ident) => {
         round!($wk 8 * $line, $f, $a $b $c $d $e);
@@ -149,7 +150,8 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     }
 }
 
-/// The words of two blocks, four of each in a register, those of `second` in the upper half.
+/// Returns the words of two blocks, four of each in a register. The words of `second` are in the upper
+/// half.
 #[target_feature(enable = "avx2")]
 fn load(first: &[u8; BLOCK], second: &[u8; BLOCK]) -> [__m256i; 4] {
     let swap = _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203));
@@ -173,7 +175,7 @@ unsafe fn store(line: *mut __m256i, w: __m256i, k: u32) {
     unsafe { _mm256_storeu_si256(line, _mm256_add_epi32(w, _mm256_set1_epi32(k as i32))) }
 }
 
-/// FIPS 180-4 §6.1.2 step 1: the four words that follow these sixteen.
+/// Returns the four words that follow these sixteen: FIPS 180-4 §6.1.2 step 1.
 #[target_feature(enable = "avx2")]
 fn next_four(w0: __m256i, w4: __m256i, w8: __m256i, w12: __m256i) -> __m256i {
     let (w2, w13) = (_mm256_alignr_epi8::<8>(w4, w0), _mm256_srli_si256::<4>(w12));
@@ -182,7 +184,7 @@ fn next_four(w0: __m256i, w4: __m256i, w8: __m256i, w12: __m256i) -> __m256i {
     _mm256_xor_si256(w, rotate(_mm256_slli_si256::<12>(w)))
 }
 
-/// To the left by one bit.
+/// Rotates to the left by one bit.
 #[target_feature(enable = "avx2")]
 fn rotate(w: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_add_epi32(w, w), _mm256_srli_epi32::<31>(w))

@@ -61,7 +61,7 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     store_state(state, abcd, e);
 }
 
-/// Two messages at once: while one waits for its rounds, those of the other run.
+/// Two messages at once: while one waits for its rounds, the rounds of the other run.
 pub(crate) struct Pair;
 
 impl PairKernel<State, BLOCK> for Pair {
@@ -72,7 +72,7 @@ impl PairKernel<State, BLOCK> for Pair {
     }
 }
 
-/// As [`twenty`], of two messages in turn.
+/// The same as [`twenty`], for two messages in turn.
 macro_rules! twenty_of_two {
     ($function:literal $abcd:ident $e:ident $w:ident $abcd_2:ident $e_2:ident $w_2:ident) => {
         for i in 5 * $function..5 * $function + 5 {
@@ -112,7 +112,7 @@ fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[
     store_state(&mut states[1], abcd_2, e_2);
 }
 
-/// ABCD, the first letter in the highest lane, and E in the highest lane.
+/// Returns ABCD, with the first letter in the highest lane, and E in the highest lane.
 #[target_feature(enable = "sse4.1")]
 pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
     // SAFETY: the first 16 of the state's 20 bytes.
@@ -134,7 +134,7 @@ pub(crate) fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> _
     _mm_sha1msg2_epu32(_mm_xor_si128(_mm_sha1msg1_epu32(w0, w4), w8), w12)
 }
 
-/// The words of a block, the first in the highest lane.
+/// Returns the words of a block, the first in the highest lane.
 #[target_feature(enable = "sse4.1")]
 pub(crate) fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
     let reverse = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);

@@ -1,10 +1,10 @@
 //! SHA-256 for processors without its own instructions: scalar rounds beside a schedule in vectors,
 //! for two blocks at once.
 //!
-//! As in SHA-512's kernel for AVX2, which says more: the schedule runs in the vector pipes during the
-//! rounds of the first block, with the words of the second block in the upper half of each register;
-//! its rounds then find their schedule ready. A last odd block is scheduled beside itself. The rounds
-//! are written out for the same reason as there.
+//! This kernel works like SHA-512's for AVX2, which says more. The schedule runs in the vector pipes
+//! during the rounds of the first block, with the words of the second block in the upper half of each
+//! register. The second block's rounds then find their schedule ready. A last odd block is scheduled
+//! beside itself. The rounds are written out for the same reason as there.
 //!
 //! Ref. FIPS 180-4 §6.2.2, §4.1.2.
 //!
@@ -85,8 +85,8 @@ macro_rules! round {
     };
 }
 
-/// Sixteen rounds, whose names end where they began. `$also` is done with 0 to 3 after every fourth
-/// round.
+/// Sixteen rounds, whose names end where they began. After every fourth round `$also` is done, with 0
+/// to 3.
 macro_rules! sixteen_rounds {
     ($wk:ident $bc:ident $also:ident
      $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
@@ -162,7 +162,8 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     }
 }
 
-/// The words of two blocks, four of each in a register, those of `second` in the upper half.
+/// Returns the words of two blocks, four of each in a register. The words of `second` are in the upper
+/// half.
 #[target_feature(enable = "avx2")]
 fn load(first: &[u8; BLOCK], second: &[u8; BLOCK]) -> [__m256i; 4] {
     let swap = _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203));
@@ -189,7 +190,7 @@ unsafe fn store(line: *mut __m256i, w: __m256i, k: *const __m128i) {
     }
 }
 
-/// FIPS 180-4 §6.2.2 step 1: the four words that follow these sixteen.
+/// Returns the four words that follow these sixteen: FIPS 180-4 §6.2.2 step 1.
 #[target_feature(enable = "avx2")]
 fn next_four(w0: __m256i, w4: __m256i, w8: __m256i, w12: __m256i) -> __m256i {
     let w1 = _mm256_alignr_epi8::<4>(w4, w0);
@@ -208,11 +209,12 @@ fn sigma0(w: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(x, y), _mm256_srli_epi32::<3>(w))
 }
 
-/// Where [`sigma1`] puts the two words: bytes of each half.
+/// The places to which [`sigma1`] moves the two words: bytes of each half.
 const LOW: (i64, i64) = (0x0b0a_0908_0302_0100, -1);
 const HIGH: (i64, i64) = (-1, 0x0b0a_0908_0302_0100);
 
-/// FIPS 180-4 (4.7) on two words of each block, each of them given twice: then a 64-bit shift rotates.
+/// Computes FIPS 180-4 (4.7) on two words of each block. Each word is given twice, so that a 64-bit
+/// shift rotates it.
 #[target_feature(enable = "avx2")]
 fn sigma1(w: __m256i, (low, high): (i64, i64)) -> __m256i {
     let x = _mm256_xor_si256(_mm256_srli_epi64::<17>(w), _mm256_srli_epi64::<19>(w));

@@ -1,7 +1,7 @@
 //! SHA-256 with the processor's own rounds, two at a time.
 //!
 //! The state lies in two registers as ABEF and CDGH, as `sha256rnds2` takes it. The chain of these
-//! instructions bounds the speed: the schedule fits beside it.
+//! instructions bounds the speed, and the schedule fits beside it.
 //!
 //! Ref. FIPS 180-4 §6.2.2; Intel SDM volume 2, SHA256RNDS2, SHA256MSG1, SHA256MSG2.
 //!
@@ -75,7 +75,7 @@ pub(crate) const PAIRS_ROW: Row<LanesOps> = lanes_row!(
     "two messages interleaved, as one waits for sha256rnds2"
 );
 
-/// Two messages at once: while one waits for its rounds, those of the other run.
+/// Two messages at once: while one waits for its rounds, the rounds of the other run.
 pub(crate) struct Pair;
 
 impl PairKernel<State, BLOCK> for Pair {
@@ -126,7 +126,7 @@ fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[
     store_state(&mut states[1], abef_2, cdgh_2);
 }
 
-/// FIPS 180-4 §6.2.2 step 1: the four words that follow these sixteen.
+/// Returns the four words that follow these sixteen: FIPS 180-4 §6.2.2 step 1.
 #[target_feature(enable = "sha,sse4.1")]
 pub(crate) fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
     let w9 = _mm_alignr_epi8::<4>(w12, w8);
@@ -144,7 +144,7 @@ pub(crate) fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
     w
 }
 
-/// ABEF and CDGH, the first letter in the highest lane.
+/// Returns ABEF and CDGH, with the first letter in the highest lane.
 #[target_feature(enable = "sse4.1")]
 pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
     let words = state.as_ptr().cast::<__m128i>();

@@ -19,7 +19,8 @@ pub(crate) const ROW: Row<CompressOps> =
 
 compress!("avx2,bmi1,bmi2", sigma0, sigma1);
 
-/// The words of two blocks, two of each in a register, those of `second` in the upper half.
+/// Returns the words of two blocks, two of each in a register. The words of `second` are in the upper
+/// half.
 #[target_feature(enable = "avx2")]
 pub(super) fn load(first: &[u8; BLOCK], second: &[u8; BLOCK]) -> [__m256i; 8] {
     let swap = _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607));
@@ -63,7 +64,7 @@ fn sigma1(w: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(x, y), _mm256_srli_epi64::<6>(w))
 }
 
-/// To the right by `N` bits; `M` is `64 - N`.
+/// Rotates to the right by `N` bits; `M` is `64 - N`.
 #[target_feature(enable = "avx2")]
 fn rotate<const N: i32, const M: i32>(w: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_srli_epi64::<N>(w), _mm256_slli_epi64::<M>(w))

@@ -1,13 +1,13 @@
 //! SHA-512 with scalar rounds beside a schedule in vectors, for two blocks at once.
 //!
-//! The rounds are bound by the four pipes of the general registers: 22 instructions each, which
-//! leaves the vector pipes idle. The schedule runs there during the rounds of the first block, with
-//! the words of the second block in the upper half of each register; its rounds then find their
+//! The rounds are bound by the four pipes of the general registers: 22 instructions each, which leaves
+//! the vector pipes idle. The schedule runs there during the rounds of the first block, with the words
+//! of the second block in the upper half of each register. The second block's rounds then find their
 //! schedule ready. A last odd block is scheduled beside itself.
 //!
 //! The round is written out because the compiler orders its additions otherwise and computes the
-//! majority from nothing each time: together a sixth of the speed. Three temporaries are all that the
-//! registers have room for beside the eight words; with a fourth something spills in every round.
+//! majority from scratch each time, which together costs a sixth of the speed. The registers have room
+//! for three temporaries beside the eight words; with a fourth the compiler spills in every round.
 //!
 //! Ref. FIPS 180-4 §6.4.2, §4.1.3.
 
@@ -67,8 +67,8 @@ macro_rules! round {
     };
 }
 
-/// Sixteen rounds, whose names end where they began. `$also` is done with 0 to 7 after every second
-/// round.
+/// Sixteen rounds, whose names end where they began. After every second round `$also` is done, with 0
+/// to 7.
 macro_rules! sixteen_rounds {
     ($wk:ident $bc:ident $also:ident
      $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
@@ -99,7 +99,7 @@ macro_rules! sixteen_rounds {
     };
 }
 
-/// The compression function, for a tier that brings its own sums: `$sigma0` and `$sigma1`, FIPS 180-4
+/// Defines the compression function for a tier with its own sums: `$sigma0` and `$sigma1`, FIPS 180-4
 /// (4.12) and (4.13), on four words.
 macro_rules! compress {
     ($features:literal, $sigma0:ident, $sigma1:ident) => {

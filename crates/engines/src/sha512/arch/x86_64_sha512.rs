@@ -33,7 +33,7 @@ macro_rules! four_rounds {
     };
 }
 
-/// FIPS 180-4 §6.4.2 step 1: in place of `$w0` the four words that follow these sixteen.
+/// Replaces `$w0` by the four words that follow these sixteen: FIPS 180-4 §6.4.2 step 1.
 macro_rules! next_words {
     ($msg1:ident $msg2:ident $w0:ident $w4:ident $w8:ident $w12:ident) => {
         let w9 = _mm256_permute4x64_epi64::<0b00_11_10_01>(_mm256_blend_epi32::<0b0000_0011>($w8, $w12));
@@ -87,7 +87,7 @@ fn load_block(block: &[u8; BLOCK]) -> [__m256i; 4] {
     w
 }
 
-/// ABEF and CDGH, the first letter in the highest lane.
+/// Returns ABEF and CDGH, with the first letter in the highest lane.
 #[target_feature(enable = "avx2")]
 fn load_state(state: &State) -> (__m256i, __m256i) {
     let [a, b, c, d, e, f, g, h] = state.map(|word| word as i64);
@@ -100,7 +100,7 @@ fn store_state(state: &mut State, abef: __m256i, cdgh: __m256i) {
     *state = [a, b, c, d, e, f, g, h];
 }
 
-/// The lanes, the lowest first.
+/// Returns the lanes, the lowest first.
 #[target_feature(enable = "avx2")]
 fn words(x: __m256i) -> [u64; 4] {
     let mut out = [0; 4];
@@ -121,7 +121,8 @@ mod tests {
         _mm256_set_epi64x(w3 as i64, w2 as i64, w1 as i64, w0 as i64)
     }
 
-    /// VSHA512RNDS2: C, D, G, H from the destination, A, B, E, F from the first source.
+    /// Models VSHA512RNDS2: C, D, G, H come from the destination, and A, B, E, F from the first
+    /// source.
     #[target_feature(enable = "avx2")]
     fn rnds2_model(cdgh: __m256i, abef: __m256i, wk: __m128i) -> __m256i {
         let ([f, e, b, a], [h, g, d, c]) = (words(abef), words(cdgh));
@@ -137,7 +138,8 @@ mod tests {
         vector([f, e, b, a])
     }
 
-    /// VSHA512MSG1: to each word of the destination the first sum of the word after it.
+    /// Models VSHA512MSG1, which adds the first sum of the word after it to each word of the
+    /// destination.
     #[target_feature(enable = "avx2")]
     fn msg1_model(w0: __m256i, w4: __m128i) -> __m256i {
         let w = words(w0);
@@ -146,7 +148,8 @@ mod tests {
         vector([0, 1, 2, 3].map(|i| w[i].wrapping_add(sum(next[i]))))
     }
 
-    /// VSHA512MSG2: to each word of the destination the second sum of the word two before it.
+    /// Models VSHA512MSG2, which adds the second sum of the word two before it to each word of the
+    /// destination.
     #[target_feature(enable = "avx2")]
     fn msg2_model(sums: __m256i, w12: __m256i) -> __m256i {
         let (w, last) = (words(sums), words(w12));

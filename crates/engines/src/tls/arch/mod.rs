@@ -1,4 +1,4 @@
-//! What a processor can do better for whole records.
+//! The passes over whole records for particular processors.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64_aesni_shani;

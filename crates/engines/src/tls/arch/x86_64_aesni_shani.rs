@@ -1,8 +1,8 @@
 //! AES-CBC and SHA-1 or SHA-256 in one pass, with the processor's own rounds of each.
 //!
-//! Both are chains of instructions that wait for the one before, so alone each leaves most of the
-//! processor idle. Here a block of AES follows every quarter of a block of the hash in the code, which
-//! is near enough for the processor to run both chains side by side.
+//! AES-CBC and the hash are both chains of instructions that wait for the one before, so alone each
+//! leaves most of the processor idle. Here a block of AES follows every quarter of a block of the hash
+//! in the code, which is near enough for the processor to run both chains side by side.
 //!
 //! Ref. FIPS 197 §5.1; FIPS 180-4 §6.1.2 and §6.2.2; NIST SP 800-38A §6.2.
 //!
@@ -21,7 +21,8 @@ use crate::tls::ops::{Ahead, SealOps};
 
 pub(in crate::tls) const OPS: SealOps = SealOps { sha1: Some(with_sha1), sha256: Some(with_sha256) };
 
-/// The message is `ahead` bytes before the cipher, so that what is read is not encrypted yet.
+/// Hashes and encrypts in one pass. The message is `ahead` bytes before the cipher, so that the hash
+/// reads data that is not encrypted yet.
 macro_rules! pass {
     ($name:ident, $rounds:ident, $state:ty) => {
         #[target_feature(enable = "aes,sha,sse4.1")]
@@ -104,7 +105,7 @@ fn sha256_pass<const ROUNDS: usize>(
     store(chain, cipher);
 }
 
-/// One block of CBC in place; returns its ciphertext.
+/// Encrypts one block of CBC in place; returns its ciphertext.
 #[inline]
 #[target_feature(enable = "aes,sse4.1")]
 fn encrypt<const ROUNDS: usize>(keys: &[__m128i; 15], chain: __m128i, data: &mut Block) -> __m128i {
