@@ -178,7 +178,7 @@ const UNDO_AES: Linear = {
     Linear::from_rows(rows).inverse()
 };
 
-/// The maps [`AFTER`], [`AFTER_2`] and [`AFTER_3`] for the output of the AES S-box.
+/// The maps [`AFTER`], `AFTER_2` and `AFTER_3` for the output of the AES S-box.
 pub(super) const AFTER_AES: Linear = UNDO_AES.then(AFTER);
 pub(super) const AFTER_AES_2: Linear = UNDO_AES.then(AFTER_2);
 pub(super) const AFTER_AES_3: Linear = UNDO_AES.then(AFTER_3);
