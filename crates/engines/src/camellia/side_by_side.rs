@@ -2,6 +2,7 @@
 //!
 //! Ref. NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
 //!
+//! # Safety
 //! The promises of [`sliced`] hold here too. Pointers come from the jobs, which are borrowed for as
 //! long as the lanes exist. A lane that is run for as many steps as its job needs reads and writes
 //! `16 * steps` bytes of its message, and otherwise only the lanes' own memory.

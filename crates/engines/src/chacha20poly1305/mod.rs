@@ -161,6 +161,7 @@ impl ChaCha20Poly1305 {
 
     /// Replaces the key with another of 32 bytes, for the same kernel.
     ///
+    /// # Errors
     /// [`Error::KeyLength`]; the key then stays as it was.
     pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
         *self = ChaCha20Poly1305::with_kernel(self.kernel, key)?;

@@ -223,6 +223,7 @@ impl Gcm {
     /// Replaces the key with another of 16, 24 or 32 bytes, for the same kernel. If a key serves one message only,
     /// this is faster than [`Gcm::new`]: nothing is moved, and a key of the same length leaves nothing to wipe.
     ///
+    /// # Errors
     /// [`Error::KeyLength`]; the key then stays as it was.
     pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
         if key.len() != 4 * (self.key.schedule.rounds - 6) {
@@ -325,6 +326,7 @@ impl Gcm {
     /// a whole one (SP 800-38D §5.2.1.2). The caller's protocol sets the length, never a sender: a tag of any other
     /// length is refused, and an attacker who guesses one of 4 bytes needs 2^32 trials.
     ///
+    /// # Errors
     /// The errors of [`Aead::open`]; [`Error::TagLength`] when `tag` is not `tag_len` bytes long, or that is no
     /// length of a tag.
     ///

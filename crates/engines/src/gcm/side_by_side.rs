@@ -8,6 +8,7 @@
 //! stand *across*: a block of each message in a vector. Its text stands *along*, successive blocks
 //! a vector, so that messages may differ in length and vectors are loaded and stored whole.
 //!
+//! # Safety
 //! The promises of `vector.rs` hold here too: a [`Vector`] at hand is the witness for its
 //! instructions. Pointers come from slices and [`InOut`](crate::InOut)s and stay within the lengths
 //! beside them.

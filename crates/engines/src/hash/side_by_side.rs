@@ -3,6 +3,7 @@
 //!
 //! Ref. FIPS 180-4 §5.1 (padding); RFC 1321 §3.1; FIPS 198-1 §4 (the outer hash).
 //!
+//! # Safety
 //! A [`LaneKernel`] may need processor features. Every function here that names one is inlined into a row's
 //! function, which is entered through the proof that they are there. Pointers into a message stay inside
 //! it: a block is read only if a whole one is left, and the rest after that by its length.

@@ -26,6 +26,7 @@ impl<'a> HmacJob<'a> {
 
     /// Compares the computed tag, or as much of it as is given, with `tag` in constant time.
     ///
+    /// # Errors
     /// The errors of [`HmacKey::verify`].
     pub fn verify(&self, tag: &[u8]) -> Result<(), Error> {
         check_length(self.key.hash, tag)?;

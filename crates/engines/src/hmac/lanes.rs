@@ -2,6 +2,7 @@
 //!
 //! Ref. RFC 2104 §2 and §4.
 //!
+//! # Safety
 //! The promise of the hashes' lanes holds here too: a row's functions are called through the
 //! [`Bound`](crate::Bound) that proves that their features are there.
 #![allow(unsafe_code)]

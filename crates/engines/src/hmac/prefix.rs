@@ -29,6 +29,7 @@ impl HmacKey {
     /// assert_eq!(tag, key.sign(b"what do ya want for nothing?"));
     /// ```
     ///
+    /// # Panics
     /// When `shortest` is more than `data.len()`, or header and data together have 2^30 bytes or more. A
     /// `len` out of its bounds gives a meaningless tag.
     pub fn sign_prefix(&self, header: &[u8], data: &[u8], shortest: usize, len: usize) -> Digest {

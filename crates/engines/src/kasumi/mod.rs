@@ -222,6 +222,7 @@ impl F8 {
 
     /// Begins a message in pieces.
     ///
+    /// # Errors
     /// [`Error::Parameter`], as for [`F8::apply`].
     pub fn begin(&self, count: u32, bearer: u8, direction: u8) -> Result<F8State, Error> {
         check_f8(bearer, direction, 0, 0)?;
@@ -305,6 +306,7 @@ impl F9State {
 
     /// Ends the message with its last piece, of `bits` bits, and returns the authentication code.
     ///
+    /// # Errors
     /// The errors of [`F9::mac`].
     pub fn finish(self, key: &F9, direction: u8, last: &[u8], bits: usize) -> Result<[u8; 4], Error> {
         check_f9(direction, last.len(), bits)?;

@@ -6,6 +6,7 @@
 //!
 //! Ref. TS 35.201 §3.4 (f8), §4.4 (f9).
 //!
+//! # Safety
 //! The promises of [`sliced`] hold here too. Pointers into messages come from the jobs, which are
 //! borrowed for as long as the lanes exist. A lane that is run for as many steps as its job needs reads
 //! and writes `8 * steps` bytes from there, and otherwise only the lanes' own memory.

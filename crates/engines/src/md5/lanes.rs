@@ -2,6 +2,7 @@
 //!
 //! Ref. RFC 1321 §3.4.
 //!
+//! # Safety
 //! The promise of the vectors of words holds here too: the caller of a kernel has its processor
 //! features.
 #![allow(unsafe_code)]

@@ -2,6 +2,7 @@
 //!
 //! Ref. FIPS 180-4 §6.4.2, §4.1.3.
 //!
+//! # Safety
 //! The promise of the vectors of words holds here too: the caller of a kernel has its processor
 //! features.
 #![allow(unsafe_code)]

@@ -75,6 +75,7 @@ impl CbcHmacLanes {
 
     /// Seals every record as [`CbcHmac::seal`] does with an explicit vector.
     ///
+    /// # Errors
     /// The errors of [`CbcHmac::seal`]; no record has been touched then.
     ///
     /// # Panics

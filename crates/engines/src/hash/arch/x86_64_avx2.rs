@@ -1,5 +1,6 @@
 //! Words of lanes in the registers of AVX2.
 //!
+//! # Safety
 //! The promise of [`Words`] holds here too: the caller has AVX2. Memory is read and written as the
 //! functions' own headings allow, and a masked load reads no word outside its mask.
 #![allow(unsafe_code)]

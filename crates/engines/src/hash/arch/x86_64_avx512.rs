@@ -1,5 +1,6 @@
 //! Words of lanes in the registers of AVX-512, with its rotation, ternary logic and masked loads.
 //!
+//! # Safety
 //! The promise of [`Words`] holds here too: the caller has AVX-512F, BW and VL, and BMI2. Memory is
 //! read and written as the functions' own headings allow, and a masked load reads no byte outside
 //! its mask.

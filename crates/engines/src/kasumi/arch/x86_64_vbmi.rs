@@ -3,7 +3,7 @@
 //! A byte permute over two registers (VPERMI2B) looks up one of 128 entries, and GF2P8AFFINEQB computes
 //! the affine maps beside it: the [`stage`](super::stage)s of FI.
 //!
-//!# Layout
+//! # Layout
 //! Two FI run side by side. In a *split* vector byte `j` of the low half is the low byte of lane `j`'s
 //! word, and byte `j` of the high half is its high byte, so each half can have its own affine map. FL
 //! rotates words and works on *whole* vectors, whose first lane is a 16-bit word.
