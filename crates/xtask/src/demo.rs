@@ -17,12 +17,13 @@ const PLACE: &str = "target/demo";
 const SOCKET: &str = "target/demo/millstream.sock";
 const KEY: &str = "target/demo/key";
 
-/// What openssl is observed with: long enough that its start-up does not count.
+/// The length of the data on which openssl is observed, so long that its start-up does not count.
 const LARGE_BYTES: u64 = 256 << 20;
 
-/// Builds the command; encrypts and decrypts a real file; then starts the service, computes the codes of every file of
-/// this project through it, has the real `openssl` encrypt with it, shows `status` while it is compared with the mediated ways of today, and stops it.
-/// At last it shows which crypto instructions the real `openssl` runs by itself, and what they are worth to it.
+/// Builds the command, and encrypts and decrypts a real file. Then starts the service, computes the codes of every file
+/// of this project through it, has the real `openssl` encrypt with it, shows `status` during a comparison with the
+/// mediated ways of today, and stops it. At last it shows which crypto instructions the real `openssl` runs by itself,
+/// and how much they speed it up.
 ///
 /// # Errors
 /// When a step fails, results differ, or something is left behind.
@@ -30,7 +31,7 @@ pub fn demo() -> Result<(), String> {
     let packages = ["--package", "millstream-cli", "--package", "millstream-provider"];
     run(command("cargo", &[&["build", "--release"], &packages[..]].concat()))?;
     let place = root().join(PLACE);
-    // What an interrupted demo left.
+    // An interrupted demo may have left files.
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(place.join("tmp")).map_err(|e| format!("{}: {e}", place.display()))?;
     write_key(&root().join(KEY))?;
@@ -63,12 +64,12 @@ fn title(text: &str) {
 
 fn millstream(arguments: &[&str]) -> Command {
     let mut command = command(MILLSTREAM, arguments);
-    // Nothing but the service that is started here, and no other place for what is temporary.
+    // The command sees only the service that is started here, and puts temporary files below this place.
     command.env("MILLSTREAM_SOCKET", SOCKET).env("TMPDIR", root().join(PLACE).join("tmp"));
     command
 }
 
-/// The peers that can be compared with, installed where that is possible.
+/// Returns the peers for the comparison, which are installed if that is possible.
 fn peers() -> Vec<&'static str> {
     let there = || works("softhsm2-util", &["--version"]) && works("p11-kit", &["--help"]);
     if !there()
@@ -92,7 +93,7 @@ fn files() -> Result<(), String> {
     Ok(())
 }
 
-/// The code of every file of this project, once through the service and once not.
+/// Computes the code of every file of this project, once through the service and once not.
 fn codes() -> Result<(), String> {
     let mut files = Vec::new();
     for folder in ["crates", "machines", "bench", "docs"] {
@@ -121,7 +122,7 @@ fn codes() -> Result<(), String> {
     Ok(())
 }
 
-/// The real openssl encrypts the command itself: by itself, with Millstream, and with Millstream in the service.
+/// Encrypts the command itself with the real openssl: by itself, with Millstream, and with Millstream in the service.
 fn unmodified() -> Result<(), String> {
     if !works("openssl", &["version"]) {
         println!("Left out: there is no openssl here (apt-get install openssl).");
@@ -133,7 +134,7 @@ fn unmodified() -> Result<(), String> {
         [&["openssl", "enc", "-aes-128-ctr", "-in", MILLSTREAM, "-out", output], &key[..]].concat()
     };
     run(command("openssl", &openssl(outputs[0])[1..]))?;
-    // A service that is named would have its keys.
+    // If a service were named, it would have the keys.
     let mut here = millstream(&[&["run", "--"], &openssl(outputs[1])[..]].concat());
     here.env_remove("MILLSTREAM_SOCKET");
     run(here)?;
@@ -145,7 +146,7 @@ fn unmodified() -> Result<(), String> {
     Ok(())
 }
 
-/// Which crypto instructions the real openssl executes, and how long it takes without them.
+/// Shows which crypto instructions the real openssl executes, and how long it takes without them.
 fn observed() -> Result<(), String> {
     if !works("openssl", &["version"]) {
         println!("Left out: there is no openssl here (apt-get install openssl).");
@@ -183,7 +184,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// `speed` through the service and against the peers, and `status` while it runs.
+/// Runs `speed` through the service and against the peers, and `status` meanwhile.
 fn compare(peers: &[&str]) -> Result<(), String> {
     let mut speed =
         millstream(&["speed", "--quiet", "--isolated", "--ways", "direct,queue", "--depth", "1,32"]);
@@ -198,8 +199,8 @@ fn compare(peers: &[&str]) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("millstream speed: {}", output.status)) }
 }
 
-/// Whether there is a processor for clients beside the worker's. A worker that is pinned makes the scheduler move
-/// clients away from it.
+/// Returns true if there is a processor for clients beside the worker's. A pinned worker makes the scheduler move
+/// clients away from its processor.
 fn two_processors() -> bool {
     works("taskset", &["-c", "0", "true"]) && works("taskset", &["-c", "1", "true"])
 }
@@ -230,7 +231,7 @@ impl Service {
         }
     }
 
-    /// The processes of its workers.
+    /// Returns the processes of its workers.
     fn workers(&self) -> Result<Vec<u64>, String> {
         let output =
             millstream(&["status", "--json"]).output().map_err(|e| format!("millstream status: {e}"))?;
@@ -240,7 +241,7 @@ impl Service {
         Ok(workers.iter().filter_map(|worker| worker["pid"].as_u64()).collect())
     }
 
-    /// Asks it to end, and looks for what it should not have left.
+    /// Asks the service to end, and looks for files and processes that it should not have left.
     fn stop(mut self, workers: &[u64]) -> Result<(), String> {
         run(command("kill", &["-TERM", &self.child.id().to_string()]))?;
         let until = Instant::now() + Duration::from_secs(10);

@@ -17,7 +17,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SHARED: &str = "libmillstream.so";
 const SONAME: &str = "libmillstream.so.0";
 
-/// What is visible from outside: the functions of the header, under a version that stays theirs.
+/// The symbols that are visible from outside: the functions of the header, under a version that stays theirs.
 const SYMBOLS: &str = "MILLSTREAM_0.1 {\n    global: millstream_*;\n    local: *;\n};\n";
 
 /// Where to install.
@@ -39,7 +39,7 @@ pub struct Install {
 
 /// Something to be installed.
 struct Item {
-    /// Where it will be used from.
+    /// The path from which programs will use the file.
     at: PathBuf,
     what: What,
 }
@@ -49,11 +49,11 @@ enum What {
     Data(PathBuf),
     Text(String),
     Link(&'static str),
-    /// Written by whoever runs the machine: never replaced.
+    /// A file that belongs to the machine's administrator, and is never replaced.
     Configuration(PathBuf),
 }
 
-/// What the build has made.
+/// The files that the build has made.
 struct Built {
     cli: PathBuf,
     library: PathBuf,
@@ -66,8 +66,8 @@ impl Install {
     /// Builds and installs.
     ///
     /// # Errors
-    /// Names the step or the file that failed. When it is a file, nothing has appeared but perhaps folders, unless a
-    /// rename failed: then it names that.
+    /// Names the step or the file that failed. If it is a file, the install has left nothing but perhaps folders. A
+    /// failed rename is the exception, and the message then names it.
     pub fn run(&self) -> Result<(), String> {
         if !self.prefix.is_absolute() {
             return Err(format!("--prefix {}: give an absolute path", self.prefix.display()));
@@ -103,12 +103,12 @@ impl Install {
         self.prefix.join(&self.libdir)
     }
 
-    /// Where the configuration of a program below this prefix is looked for.
+    /// Returns the folder in which a program below this prefix looks for its configuration.
     fn configuration(&self) -> PathBuf {
         if self.prefix == Path::new("/usr") { PathBuf::from("/etc") } else { self.prefix.join("etc") }
     }
 
-    /// Where a file is put that will be used from `at`.
+    /// Returns the place of a file that will be used from `at`.
     fn below(&self, at: &Path) -> PathBuf {
         match &self.destdir {
             Some(destdir) => destdir.join(at.strip_prefix("/").unwrap_or(at)),
@@ -133,7 +133,7 @@ impl Install {
         Ok(Built { cli: artifact(&cli, "millstream", "")?, library, shared, native, provider })
     }
 
-    /// Runs cargo; what it says of artifacts.
+    /// Runs cargo, and returns its messages about artifacts.
     fn cargo(&self, arguments: &[&str], of_rustc: &[&str]) -> Result<Vec<Value>, String> {
         let mut cargo = command("cargo", arguments);
         cargo.args(["--profile", &self.profile, "--message-format=json"]);
@@ -151,7 +151,7 @@ impl Install {
         Ok(messages)
     }
 
-    /// The shared library, from the static one.
+    /// Links the shared library from the static one.
     fn link(&self, library: &Path, native: &str) -> Result<PathBuf, String> {
         let folder = library.parent().ok_or("the static library has no folder")?.join("shared");
         let fail = |e: std::io::Error| format!("{}: {e}", folder.display());
@@ -161,7 +161,7 @@ impl Install {
         let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
         cc.args(["-shared", "-o"]).arg(&shared);
         cc.arg(format!("-Wl,-soname,{SONAME},--version-script={}", script.display()));
-        // Threads may be in its code at any time, so it can't be unloaded.
+        // The library can't be unloaded, because threads may be in its code at any time.
         cc.arg("-Wl,--gc-sections,-z,relro,-z,now,-z,defs,-z,nodelete");
         cc.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
         cc.args(native.split_whitespace());
@@ -209,7 +209,7 @@ impl Install {
         Ok(items)
     }
 
-    /// The units of systemd, with the paths of this prefix, and the policy they name.
+    /// Adds the units of systemd, with the paths of this prefix, and the policy that they name.
     fn service(&self, items: &mut Vec<Item>) -> Result<(), String> {
         let policy = self.configuration().join("millstream/policy.toml");
         for name in ["millstream.service", "millstream.socket"] {
@@ -246,7 +246,8 @@ impl Install {
         )
     }
 
-    /// Puts a thing beside where it will be, under another name: which. None where there is one already that stays.
+    /// Puts a file beside its place, under another name, which it returns. Returns nothing if a file that stays is
+    /// there already.
     fn stage(&self, item: &Item) -> Result<Option<PathBuf>, String> {
         let place = self.below(&item.at);
         let fail = |e: std::io::Error| format!("{}: {e}", place.display());
@@ -254,7 +255,7 @@ impl Install {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         fs::create_dir_all(folder).map_err(fail)?;
         let temporary = folder.join(format!(".{name}.{}", std::process::id()));
-        // What an install that was killed left behind.
+        // A killed install may have left this file.
         let _ = fs::remove_file(&temporary);
         let made = match &item.what {
             What::Configuration(_) if place.exists() => return Ok(None),
@@ -271,7 +272,7 @@ impl Install {
     }
 }
 
-/// Removes what was staged and will not be used.
+/// Removes staged files that will not be used.
 fn discard(staged: &[(PathBuf, PathBuf)]) {
     for (temporary, _) in staged {
         let _ = fs::remove_file(temporary);
@@ -295,13 +296,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// The file of that ending that the build made of a target.
+/// Returns the file of that ending that the build made for a target.
 fn artifact(messages: &[Value], target: &str, ending: &str) -> Result<PathBuf, String> {
     let made =
         messages.iter().filter(|m| m["reason"] == "compiler-artifact" && m["target"]["name"] == target);
     let mut names =
         made.flat_map(|m| m["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str));
-    // A program has no ending, and an rlib is none.
+    // A program has no ending. An rlib has one, and is not wanted here.
     let fits = |name: &&str| match ending {
         "" => Path::new(name).extension().is_none(),
         ending => name.ends_with(ending),
@@ -310,8 +311,8 @@ fn artifact(messages: &[Value], target: &str, ending: &str) -> Result<PathBuf, S
     Ok(PathBuf::from(name))
 }
 
-/// What a program has to be linked with beside the static library. Cargo repeats what the compiler said when there was
-/// nothing to compile.
+/// Returns the libraries with which a program has to be linked beside the static library. Cargo repeats the compiler's
+/// messages if there was nothing to compile.
 fn native_libraries(messages: &[Value]) -> Result<String, String> {
     const MARK: &str = "native-static-libs: ";
     let said = messages.iter().filter_map(|m| m["message"]["message"].as_str());
@@ -319,7 +320,7 @@ fn native_libraries(messages: &[Value]) -> Result<String, String> {
     native.map(str::to_owned).ok_or_else(|| "rustc did not name the native libraries".to_owned())
 }
 
-/// Whether the workspace has a package of that name.
+/// Returns true if the workspace has a package of that name.
 fn has_package(name: &str) -> Result<bool, String> {
     let output = command("cargo", &["metadata", "--no-deps", "--format-version=1"])
         .output()
@@ -333,8 +334,8 @@ fn has_package(name: &str) -> Result<bool, String> {
 mod tests {
     use super::root;
 
-    /// What is installed stops at an overflow, but for the engines and the code that is inlined into them: no other crate
-    /// of ours may be left out.
+    /// An installed program stops at an overflow. The only exceptions are the engines and the code that is inlined into
+    /// them, and no other crate of ours may be left out.
     #[test]
     fn what_ships_checks_its_arithmetic() {
         let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();

@@ -1,7 +1,7 @@
-//! The newest OpenSSL of each series, built once: what the tests run beside the system's own, and for SPARC.
+//! The newest OpenSSL of each series, built once. The tests run these versions beside the system's own, and for SPARC.
 //!
 //! The sources come from the crate `openssl-src`, which cargo downloads and checks. Each version is built in a folder
-//! of its own and moved to its place when it is complete, so what stands there can be used.
+//! of its own and moved to its place when it is complete, so a build that is in place can be used.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,37 +15,39 @@ use crate::run::{command, root};
 /// Versions of the crate: its own, then OpenSSL's.
 const CRATES: &[&str] = &["300.6.1+3.6.3", "400.0.2+4.0.3"];
 
-/// Where builds are kept when several work trees share them.
+/// The variable that names the folder for builds that several work trees share.
 const CACHE: &str = "MILLSTREAM_OPENSSL_CACHE";
 
-/// The crate is made for static libraries and lacks what writes a shared library's version script.
+/// The script that writes a shared library's version script. The crate lacks it, because it is made for static
+/// libraries.
 const MKDEF: &str = include_str!("openssl/mkdef.pl");
 /// The one symbol that OpenSSL's own modules export.
 const PROVIDERS_NUM: &str = "OSSL_provider_init 1 * EXIST::FUNCTION:\n";
 
-/// How a version is built.
+/// The form in which a version is built.
 struct Form {
-    /// What stands before the version in the name of its folder.
+    /// The text before the version in the name of its folder.
     prefix: &'static str,
     configure: &'static [&'static str],
-    /// What make is asked for, after the generated files. Not more: the static libraries would double the time.
+    /// The targets of make, after the generated files. There are no more of them, because the static libraries would
+    /// double the time.
     targets: &'static [&'static str],
-    /// What is kept: patterns in the work tree, and the folder each is copied to.
+    /// The files that are kept: patterns in the work tree, and the folder each is copied to.
     keep: &'static [(&'static str, &'static str)],
-    /// What is made again of the same tree, and kept too.
+    /// Another program that is made of the same tree, and kept too.
     variant: Option<Variant>,
 }
 
 /// Another program of the same tree.
 struct Variant {
     name: &'static str,
-    /// The objects that are compiled again, as a pattern, and with what.
+    /// The objects that are compiled again, as a pattern.
     objects: &'static str,
     flags: &'static str,
 }
 
-/// As distributions build it, shared, with modules and the legacy provider, but without protocols that have no part in
-/// what is tested. The path of the libraries is relative to the program, so that a copy elsewhere works.
+/// The form in which distributions build it: shared, with modules and the legacy provider, but without protocols that
+/// the tests don't need. The path of the libraries is relative to the program, so that a copy elsewhere works.
 const HOST: Form = Form {
     prefix: "",
     configure: &[
@@ -71,8 +73,8 @@ const HOST: Form = Form {
     variant: None,
 };
 
-/// One static program for UltraSPARC with OpenSSL's own assembly, unmodified. What is left out has no part in what is
-/// tested: it saves a third of the time.
+/// One static program for UltraSPARC with OpenSSL's own assembly, unmodified. The parts that are left out are not
+/// tested, and leaving them out saves a third of the time.
 const SPARC: Form = Form {
     prefix: "sparc64-",
     configure: &[
@@ -106,10 +108,10 @@ const SPARC: Form = Form {
     }),
 };
 
-/// The libcrypto of each version that was built.
+/// Returns the libcrypto of each version.
 ///
 /// # Errors
-/// When one was not.
+/// When one was not built.
 pub fn libraries() -> Result<Vec<PathBuf>, String> {
     let each = CRATES.iter().map(|version| {
         let library = root().join("target/openssl").join(openssl_version(version)).join("lib/libcrypto.so");
@@ -122,13 +124,13 @@ pub fn libraries() -> Result<Vec<PathBuf>, String> {
     each.collect()
 }
 
-/// OpenSSL's own, of the crate's.
+/// Returns OpenSSL's version from the crate's.
 fn openssl_version(version: &str) -> &str {
     version.split('+').nth(1).unwrap_or(version)
 }
 
-/// Builds each version that is not there, and prints where all of them are: under `target/openssl/<version>`. For SPARC it
-/// builds only the first unless it may take long (`deep`).
+/// Builds each version that is missing, and prints the places of all: `target/openssl/<version>`. For SPARC it builds
+/// only the first, unless it may take long (`deep`).
 ///
 /// # Errors
 /// When a source can't be had or a build fails; its log is named and shown from near its end.
@@ -147,7 +149,7 @@ pub fn openssl(deep: bool) -> Result<(), String> {
         let place = cache.join(name);
         if !place.exists() {
             let locked = Lock::wait(&cache.join(format!("{name}.lock")))?;
-            // Whoever held the lock may have built it.
+            // The last holder of the lock may have built it.
             if !place.exists() {
                 build(version, form, name, &place)?;
             }
@@ -155,7 +157,7 @@ pub fn openssl(deep: bool) -> Result<(), String> {
         }
         let link = target.join(name);
         if link != place && !link.exists() {
-            // A link whose target is gone is in the way.
+            // A link whose target is gone would be in the way.
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(&place, &link).map_err(|e| format!("{}: {e}", link.display()))?;
         }
@@ -183,7 +185,7 @@ fn build(version: &str, form: &Form, name: &str, place: &Path) -> Result<(), Str
     let begin = Instant::now();
     let work = place.with_file_name(format!("{name}.building"));
     let fail = |e: std::io::Error| format!("{}: {e}", work.display());
-    // What an interrupted build left.
+    // An interrupted build may have left files.
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&work).map_err(fail)?;
     let source = work.join("source");
@@ -207,7 +209,7 @@ fn build(version: &str, form: &Form, name: &str, place: &Path) -> Result<(), Str
         make
     };
     for mut step in [configure, make(&["build_generated"]), make(form.targets)] {
-        // What builds this task must not steer that build.
+        // The variables of the build that runs this task must not steer that build.
         step.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("CFLAGS").env_remove("LDFLAGS");
         log.run(step.current_dir(&source))?;
     }
@@ -215,7 +217,7 @@ fn build(version: &str, form: &Form, name: &str, place: &Path) -> Result<(), Str
     for (pattern, folder) in form.keep {
         let folder = stage.join(folder);
         std::fs::create_dir_all(&folder).map_err(fail)?;
-        // The shell for its pattern; links stay links.
+        // The shell expands the pattern, and links stay links.
         let copy = format!("cp -P {pattern} \"$0\"");
         log.run(Command::new("sh").arg("-c").arg(copy).arg(&folder).current_dir(&source))?;
     }
@@ -258,7 +260,7 @@ fn fetch(version: &str, work: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("cargo metadata does not say where openssl-src {version} is"))
 }
 
-/// What a build says, kept for when it fails.
+/// The output of a build, kept in case it fails.
 struct Log {
     file: File,
     path: PathBuf,

@@ -24,7 +24,7 @@ pub fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a program can be run at all with these arguments.
+/// Returns true if a program runs with these arguments and succeeds.
 pub fn works(program: &str, arguments: &[&str]) -> bool {
     command(program, arguments)
         .stdout(Stdio::null())

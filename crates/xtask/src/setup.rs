@@ -1,4 +1,4 @@
-//! What the pipeline needs beside Rust and a C compiler, on Debian 12 or 13.
+//! The packages that the pipeline needs beside Rust and a C compiler, on Debian 12 or 13.
 
 use crate::run::{command, run, works};
 
@@ -6,13 +6,13 @@ const SOFTHSM: Package = ("softhsm2", "the PKCS #11 module that `millstream spee
 const P11_KIT: Package = ("p11-kit", "the server that puts a PKCS #11 module into another process");
 const P11_KIT_MODULES: Package = ("p11-kit-modules", "the module that talks to that server");
 
-/// What the demo compares with.
+/// The packages of the peers with which the demo compares.
 pub const PEERS: &[Package] = &[SOFTHSM, P11_KIT, P11_KIT_MODULES];
 
-/// A Debian package, and what it is for.
+/// A Debian package, and its purpose.
 type Package = (&'static str, &'static str);
 
-/// Debian packages, each with what it is for.
+/// Debian packages, each with its purpose.
 const PACKAGES: &[Package] = &[
     ("libssl-dev", "the OpenSSL that tests compare with"),
     ("openssl", "the command that file formats are checked against"),
@@ -61,14 +61,14 @@ const PACKAGES: &[Package] = &[
     ("util-linux", "setpriv and unshare, for sandboxes"),
 ];
 
-/// Compilers and runtimes, with a program of each and the package that has it: many come from elsewhere and are as good.
+/// Compilers and runtimes, each with a program of it and the package that has it. One from elsewhere is as good.
 const RUNTIMES: &[(&str, &str, Package)] = &[
     ("go", "version", ("golang-go", "static programs in Go with and without AES")),
     ("javac", "-version", ("default-jdk-headless", "Java with and without AES")),
     ("node", "--version", ("nodejs", "Node.js with and without AES")),
 ];
 
-/// Installs whatever is missing. Needs root or sudo where a Debian package is.
+/// Installs whatever is missing. Debian packages need root or sudo.
 ///
 /// # Errors
 /// When apt fails. Rust components that can't be had only leave their step out: the pipeline
@@ -99,11 +99,11 @@ pub fn packages() -> Result<(), String> {
     Ok(())
 }
 
-/// Compiles those of cargo's tools that are missing. One that can't be had leaves its step out.
+/// Compiles those of cargo's tools that are missing. A tool that can't be compiled leaves its step out.
 pub fn tools() {
     for (tool, probe) in [("cargo-deny", "deny"), ("cargo-fuzz", "fuzz")] {
         if !works("cargo", &[probe, "--version"])
-            // Not optimised: they run for seconds, and optimising them takes minutes.
+            // The tools are not optimised: they run for seconds, and optimising them takes minutes.
             && let Err(why) = run(command("cargo", &["install", "--locked", "--quiet", "--debug", tool]))
         {
             eprintln!("xtask: {why}; its step will be left out");
@@ -127,7 +127,7 @@ pub fn install(packages: &[Package]) -> Result<(), String> {
     run(apt(&arguments))
 }
 
-/// Whether packages can be installed without asking anybody.
+/// Returns true if packages can be installed without asking anybody.
 pub fn may_install() -> bool {
     works("apt-get", &["--version"]) && (is_root() || works("sudo", &["-n", "true"]))
 }
@@ -143,7 +143,7 @@ fn is_root() -> bool {
     std::process::Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
 }
 
-/// A rustup call that may fail: without it a step is left out, and says so.
+/// Runs a rustup call that may fail. Without the component a step is left out, and says so.
 fn optional(arguments: &[&str]) {
     // A download that hangs must not hang the pipeline.
     let mut bounded = vec!["300", "rustup"];

@@ -1,4 +1,5 @@
-//! The published test vectors: too large to keep here, pinned by version and digest.
+//! The published test vectors, which are too large to keep here and are pinned by version and
+//! digest.
 
 use crate::run::{command, root, run};
 

@@ -21,16 +21,16 @@ struct Ended {
     result: Result<(), String>,
 }
 
-/// The steps under way. If it is dropped early, they are ended.
+/// The steps under way. Dropping this value early ends them.
 pub struct Beside {
-    /// Those that were not collected yet.
+    /// The steps that were not collected yet.
     open: VecDeque<&'static str>,
     ended: Receiver<Ended>,
     running: Arc<Mutex<Running>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread runs at the moment.
+/// The state that the thread shares: the step that it runs, and a request to stop.
 #[derive(Default)]
 struct Running {
     child: Option<u32>,
@@ -103,7 +103,7 @@ impl Drop for Beside {
         let mut running = lock(&self.running);
         running.stop = true;
         if let Some(child) = running.child {
-            // It leads a process group, so what it has started ends with it.
+            // The step leads a process group, so the programs that it has started end with it.
             let group = format!("-{child}");
             let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
         }
@@ -137,7 +137,7 @@ fn run_all(steps: &VecDeque<&'static str>, deep: bool, running: &Mutex<Running>,
     }
 }
 
-/// Starts a step, unless it is too late for that.
+/// Starts a step, unless the steps are to stop.
 fn start(step: &str, deep: bool, running: &Mutex<Running>) -> Result<Option<Child>, String> {
     let path = log(step);
     let fail = |e: std::io::Error| format!("{}: {e}", path.display());

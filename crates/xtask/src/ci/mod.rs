@@ -1,4 +1,4 @@
-//! The whole pipeline. Whatever runs it, on a desk or elsewhere, only calls this.
+//! The whole pipeline. Every place that runs it, a desk or a server, only calls this.
 
 mod beside;
 mod pipeline;
@@ -42,7 +42,8 @@ const DEEP: &[(&str, Step)] = &[("upstream", |p| {
 })];
 
 /// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
-/// not wait for cargo's lock, and most use one processor only: beside the others they take little time that is not idle.
+/// not wait for cargo's lock. Most use one processor only, and beside the others they take little time that would not
+/// be idle.
 const BESIDE: &[(&str, Step)] = &[
     (TOOLS, |_| {
         setup::tools();
@@ -55,13 +56,14 @@ const BESIDE: &[(&str, Step)] = &[
     ("fuzz", steps::fuzz),
 ];
 
-/// Cargo's tools, which are compiled where they are missing and may be installed.
+/// The step that compiles those of cargo's tools that are missing and may be installed.
 const TOOLS: &str = "tools";
 
-/// Which step must have ended before another begins.
+/// Pairs of steps, of which the second must have ended before the first begins.
 const AFTER: &[(&str, &str)] = &[("deny", TOOLS), ("programs", "openssl"), ("bench-once", "openssl")];
 
-/// Runs the pipeline, or the steps whose name contains `only`; with `deep`, what takes too long for each change too.
+/// Runs the pipeline, or the steps whose name contains `only`. With `deep` it also runs the tests that take too long
+/// for each change.
 ///
 /// # Errors
 /// Names the steps that failed.
@@ -89,7 +91,7 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
             others.collect(first, &mut pipeline, &mut times);
         }
         println!("\n==== {name}");
-        // The time of a step beside this one is counted when that has ended.
+        // The time of a step that runs beside this one is counted when that step has ended.
         let used = || processor_time().saturating_sub(others.as_ref().map(Beside::used).unwrap_or_default());
         let (start, before) = (Instant::now(), used());
         let result = step(&mut pipeline);
@@ -104,8 +106,7 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     conclude(pipeline)
 }
 
-/// What a contributor runs on each change: the tests of the workspace, or of the packages that are named, after what is
-/// quick to check.
+/// Runs the checks for each change: the quick ones, then the tests of the workspace or of the named packages.
 ///
 /// # Errors
 /// Names the steps that failed.
@@ -160,7 +161,8 @@ fn fmt() -> Result<(), String> {
     run(command("cargo", &["fmt", "--all", "--check"]))
 }
 
-/// In the profile of the tests, so that what build scripts compile (AWS-LC above all) is compiled once.
+/// Clippy runs in the profile of the tests, so that the libraries which build scripts compile (AWS-LC above all) are
+/// compiled once.
 fn clippy(packages: &[&str]) -> Result<(), String> {
     let mut clippy = command("cargo", &["clippy"]);
     clippy.args(packages).args(["--all-targets", "--profile", CHECKED, "--", "-D", "warnings"]);

@@ -1,4 +1,4 @@
-//! What the steps of the pipeline share: what they have counted, and how they run tests.
+//! The common part of the pipeline's steps: the counts that they share, and the way they run tests.
 
 use std::process::Command;
 
@@ -7,13 +7,13 @@ use crate::run::run_keeping;
 /// A step: a function that runs it to its end, and says why it failed.
 pub type Step = fn(&mut Pipeline) -> Result<(), String>;
 
-/// How the line begins that ends each program of tests.
+/// The beginning of the line that ends each program of tests.
 pub const PASSED: &str = "test result: ok. ";
 
 /// Tests that run with `--deep` only.
 pub struct Long {
     pub step: &'static str,
-    /// What their names contain.
+    /// The text that their names contain.
     pub tests: &'static str,
     pub what: &'static str,
 }
@@ -28,21 +28,23 @@ pub const LONG: &[Long] = &[
     },
 ];
 
-/// One failure does not hide the next.
+/// The flag with which one failure does not hide the next.
 pub const ALL: &str = "--no-fail-fast";
 
-/// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
+/// Real programs run once, in a step of their own: they take minutes, and they test the module rather than this
+/// workspace's crates.
 pub const PROGRAMS: &[&str] = &["--exclude", "millstream-tests"];
 
-/// Judged as it ships, in a step of its own: the checks of the other profile branch on secrets.
+/// Constant time is judged on the release, in a step of its own: the checks of the other profile branch on
+/// secrets.
 pub const SECRETS: &[&str] = &["--exclude", "millstream-constant-time"];
 
-/// What the steps have seen.
+/// The counts and failures of the steps so far.
 #[derive(Default)]
 pub struct Pipeline {
-    /// Whether the run may take hours.
+    /// True if the run may take hours.
     pub deep: bool,
-    /// Whether all steps run, so that a later one finds what an earlier one has built.
+    /// True if all steps run, so that a later one finds the programs that an earlier one has built.
     pub whole: bool,
     /// The lines that say which tests could not run.
     pub skipped: Vec<String>,
@@ -53,7 +55,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Keeps why a step failed, if it did, for the end.
+    /// Keeps the reason for a step's failure, if it failed, for the end.
     pub fn note(&mut self, step: &str, result: Result<(), String>) {
         if let Err(why) = result {
             println!("==== {step} FAILED: {why}");
@@ -61,13 +63,13 @@ impl Pipeline {
         }
     }
 
-    /// Runs tests, counts those that passed, and keeps the lines that say what could not run.
+    /// Runs tests, counts those that passed, and keeps the lines about tests that could not run.
     pub fn tests(&mut self, tests: Command) -> Result<(), String> {
         let lines = run_keeping(tests, is_result)?;
         self.count(lines.iter().map(String::as_str))
     }
 
-    /// Runs a step's tests, but for those that are left to `--deep`.
+    /// Runs a step's tests, except for those that are left to `--deep`.
     pub fn tests_but_long(&mut self, step: &str, mut tests: Command) -> Result<(), String> {
         let long: Vec<&str> = LONG.iter().filter(|long| long.step == step).map(|long| long.tests).collect();
         if !self.deep && !long.is_empty() {
@@ -76,7 +78,7 @@ impl Pipeline {
         self.tests(tests)
     }
 
-    /// Counts the tests that passed, and keeps the names of those that could not run. Other lines are passed over.
+    /// Counts the tests that passed, and keeps the names of those that could not run. Other lines are ignored.
     pub fn count<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> Result<(), String> {
         for line in lines.filter(|line| is_result(line)) {
             match line.strip_prefix(PASSED) {
@@ -90,14 +92,14 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Says that something can't be checked here, and why.
+    /// Prints that something can't be checked here, and why.
     pub fn skip(&mut self, why: &str) {
         println!("SKIPPED {why}");
         self.skipped.push(format!("SKIPPED {why}"));
     }
 }
 
-/// Whether a line of a test program says how many tests passed, or that one could not run.
+/// Returns true if a line of a test program says how many tests passed, or that one could not run.
 pub fn is_result(line: &str) -> bool {
     line.starts_with(PASSED) || line.starts_with("SKIPPED ")
 }

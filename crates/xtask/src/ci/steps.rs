@@ -14,7 +14,7 @@ pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     run(doc)
 }
 
-/// Licences, bans and sources always; advisories where the database can be reached.
+/// Checks licences, bans and sources always, and advisories if the database can be reached.
 pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["deny", "--version"]) {
         pipeline.skip("cargo-deny is not installed: licences and advisories were not checked");
@@ -28,8 +28,8 @@ pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     Ok(())
 }
 
-/// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is,
-/// with the tests that `test` has built.
+/// Runs unmodified programs on the provider, without features, and traced. Runs the provider under every libcrypto
+/// there is, with the tests that `test` has built.
 pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     let tests = command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]);
     let programs = pipeline.tests_but_long("programs", tests);
@@ -45,7 +45,7 @@ pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     programs
 }
 
-/// The rings, how a worker sleeps and is woken, and how a tally's rows are claimed, under every interleaving.
+/// Tests the rings, a worker's sleeping and waking, and the claiming of a tally's rows, under every interleaving.
 pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     let mut tests = command("cargo", &["test", ALL, "--release", "--package", "millstream-cwq"]);
     tests.args(["--test", "loom", "--test", "loom_mailbox", "--test", "loom_tally"]);
@@ -53,8 +53,8 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, what
-/// observing costs, and programs for SPARC; and whether a planted leak shows in time.
+/// Runs every bench once, compares results, and times nothing: one object at a time, many, those in another process,
+/// OpenSSL's, the cost of observing, and programs for SPARC. Checks too that a planted leak shows in time.
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
@@ -80,7 +80,7 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
             .skip("aarch64: the target, its linker or qemu-user is missing: kernels neither built nor run");
         return Ok(());
     }
-    // Everything must build; the kernels and what is under them run too.
+    // Every crate must build, and the kernels and the crates under them run too.
     let faces = ["millstream-cli", "millstream-capi", "millstream-provider"];
     let mut arguments = vec!["check", "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
@@ -121,11 +121,11 @@ pub fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
         &["millstream-kernel", "millstream-engines", "millstream-cwq", "millstream-accelerator"],
         &[],
     )?;
-    // Of these the libraries only: their other tests are processes that fork.
+    // Only the libraries run here, because the other tests of these crates are processes that fork.
     interpret(pipeline, &["millstream-shm", "millstream"], &["--lib"])
 }
 
-/// Has Miri execute the tests of packages that are named for it.
+/// Has Miri execute the tests that are named for it.
 fn interpret(pipeline: &mut Pipeline, packages: &[&str], targets: &[&str]) -> Result<(), String> {
     let mut arguments = vec!["+nightly", "miri", "test", ALL];
     arguments.extend(packages.iter().flat_map(|package| ["--package", *package]));
@@ -139,7 +139,7 @@ fn interpret(pipeline: &mut Pipeline, packages: &[&str], targets: &[&str]) -> Re
     pipeline.tests_but_long("miri", tests)
 }
 
-/// Each fuzz target for a short while, from its seeds.
+/// Runs each fuzz target for a short while, from its seeds.
 pub fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["+nightly", "fuzz", "--version"]) {
         pipeline.skip("cargo-fuzz is not installed: file formats, control words and rings were not fuzzed");
@@ -150,13 +150,13 @@ pub fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
     if targets.trim().is_empty() {
         return Err("cargo fuzz list names no target".to_owned());
     }
-    // All at once, on both processors; each run then finds its program.
+    // All targets are built at once, on both processors, and each run then finds its program.
     run(command("cargo", &["+nightly", "fuzz", "build"]))?;
     for target in targets.lines() {
         let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=5" };
         let limits = ["--", time, "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
-        // What is found goes into the first folder, which is not kept with the sources.
+        // The fuzzer writes new inputs to the first folder, which is not kept with the sources.
         let (found, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
         if root().join(&seeds).is_dir() {
             std::fs::create_dir_all(root().join(&found)).map_err(|e| format!("{found}: {e}"))?;
@@ -164,7 +164,7 @@ pub fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         }
         arguments.extend(limits);
         run(command("cargo", &arguments))?;
-        // In the words of a test program, so that it is counted where this step runs beside others too.
+        // The line has the form of a test program's, so that it is counted if this step runs beside others too.
         println!("{PASSED}1 passed; fuzz target {target}");
         pipeline.passed += 1;
     }

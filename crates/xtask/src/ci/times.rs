@@ -1,4 +1,4 @@
-//! How long each step took, beside how long it took the last time.
+//! The time that each step took, beside its time in the last run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,8 @@ impl Times {
         self.steps.push((step.to_owned(), took, used));
     }
 
-    /// Prints a line for each step. A run of the whole pipeline (`keep`) is what the next one is compared with.
+    /// Prints a line for each step. A run of the whole pipeline (`keep`) is stored, and the next run is compared with
+    /// it.
     pub fn print(&self, whole: Duration, keep: bool) {
         let last = last();
         for (step, took, used) in &self.steps {
@@ -36,16 +37,16 @@ impl Times {
         println!("{minutes:.1} minutes in all");
         if keep {
             let lines = self.steps.iter().map(|(step, took, _)| format!("{step} {}\n", took.as_secs_f64()));
-            // The next run only has nothing to compare with where this can't be written.
+            // A failure to write leaves the next run without a comparison, and does no other harm.
             let _ = std::fs::write(file(), lines.collect::<String>());
         }
     }
 }
 
-/// How a line goes on behind the processor time of its step.
+/// The text behind a step's processor time in its line.
 const OF_PROCESSORS: &str = " s of processor time";
 
-/// The processor time that a step's own run printed of it.
+/// Returns the processor time that a step's own run printed of it.
 pub fn said(step: &str, text: &str) -> Option<Duration> {
     let line = text
         .lines()

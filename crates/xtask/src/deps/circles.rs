@@ -1,7 +1,7 @@
 //! Files of a crate that import each other in a circle.
 //!
-//! An import is a `use` of something that another file of the crate defines. What a file re-exports counts as defined where
-//! it is, so a folder's `mod.rs` may name its children's items for everybody. Tests are not looked at.
+//! An import is a `use` of something that another file of the crate defines. A re-exported item counts as defined in
+//! its own file, so a folder's `mod.rs` may name its children's items for everybody. Tests are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ struct File {
     path: PathBuf,
     /// Paths that it imports, from the crate's root.
     imports: Vec<Vec<String>>,
-    /// What it re-exports, and where that is defined.
+    /// The names that it re-exports, and the paths of their definitions.
     exports: BTreeMap<String, Vec<String>>,
 }
 
 /// The files of a crate.
 type Files = BTreeMap<Vec<String>, File>;
 
-/// The circles among the files of a crate whose sources are in a folder: each the files that can be reached from each
-/// other, as paths within the folder, in order.
+/// Returns the circles among the files of a crate whose sources are in a folder. Each is a set of files that can be
+/// reached from each other, as paths within the folder, in order.
 ///
 /// # Errors
 /// When a file can't be read.
@@ -50,7 +50,7 @@ fn is_test(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are the module a, b.
+/// Returns a file's module. `a/b.rs` and `a/b/mod.rs` are both the module a, b.
 fn module_of(within: &Path) -> Vec<String> {
     let path = within.with_extension("");
     let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -61,7 +61,7 @@ fn module_of(within: &Path) -> Vec<String> {
     module
 }
 
-/// What a file imports, up to its tests.
+/// Reads a file's imports, up to its tests.
 fn read(path: PathBuf, module: &[String], text: &str) -> File {
     let mut file = File { path, ..File::default() };
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
@@ -93,7 +93,7 @@ fn read(path: PathBuf, module: &[String], text: &str) -> File {
     file
 }
 
-/// The single paths of a statement like `a::{b, c::{d, e as f}}`, each with the name it gets.
+/// Returns the single paths of a statement like `a::{b, c::{d, e as f}}`, each with the name that it gets.
 fn expand(statement: &str) -> Vec<(Vec<String>, String)> {
     let statement = statement.trim();
     let Some((before, inside)) = statement.split_once('{') else {
@@ -111,7 +111,7 @@ fn expand(statement: &str) -> Vec<(Vec<String>, String)> {
     let mut all = Vec::new();
     for part in parts(inside) {
         for (path, name) in expand(part) {
-            // Of `a::{self}` the name is a.
+            // The name that `a::{self}` imports is a.
             let name = if path == ["self"] && name.is_empty() {
                 prefix.last().cloned().unwrap_or_default()
             } else {
@@ -123,7 +123,7 @@ fn expand(statement: &str) -> Vec<(Vec<String>, String)> {
     all
 }
 
-/// What stands between the commas outside of braces.
+/// Splits at the commas outside of braces.
 fn parts(inside: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (at, letter) in inside.char_indices() {
@@ -141,7 +141,8 @@ fn parts(inside: &str) -> Vec<&str> {
     parts.into_iter().filter(|part| !part.trim().is_empty()).collect()
 }
 
-/// The same from the crate's root. What is of another crate becomes something of the module itself, which is no import.
+/// Returns the same path from the crate's root. A path into another crate becomes an item of the module itself, which
+/// is no import.
 fn absolute(module: &[String], (path, name): &(Vec<String>, String)) -> Option<(Vec<String>, String)> {
     let mut parts = path.iter().filter(|part| *part != "*").map(String::as_str).peekable();
     let mut base: Vec<String> = match parts.next()? {
@@ -160,7 +161,7 @@ fn absolute(module: &[String], (path, name): &(Vec<String>, String)) -> Option<(
     Some((base, name.clone()))
 }
 
-/// The file that defines what a path names.
+/// Returns the file that defines a path's item.
 fn defining<'f>(files: &'f Files, path: &[String]) -> Option<&'f Vec<String>> {
     let mut path = path.to_vec();
     // A chain of re-exports is no longer than this.
@@ -175,7 +176,7 @@ fn defining<'f>(files: &'f Files, path: &[String]) -> Option<&'f Vec<String>> {
     None
 }
 
-/// What is imported, directly or through others.
+/// Returns the files that are imported, directly or through others.
 fn reached<'f>(
     next: &BTreeMap<&'f Vec<String>, BTreeSet<&'f Vec<String>>>,
     from: &'f Vec<String>,
@@ -187,7 +188,7 @@ fn reached<'f>(
     seen
 }
 
-/// Files that can be reached from each other: those of a set of more than one.
+/// Returns the sets of more than one file that can be reached from each other.
 fn components(files: &Files) -> Vec<BTreeSet<String>> {
     let next: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> = files
         .iter()

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::run::{command, root};
 
-/// What both sides of the isolated path stand on.
+/// The crates under both sides of the isolated path.
 const UNDER: &[&str] = &[
     "millstream-accelerator",
     "millstream-host",
@@ -71,10 +71,11 @@ const DEVELOPMENT: &[&str] = &[
 /// The folders whose crates are searched for circles.
 const FOLDERS: &[&str] = &["crates", "machines"];
 
-/// Circles of files, by crate. The list only gets shorter: what is written of each is why it stays, or what opens it.
+/// Circles of files, by crate. The list only gets shorter. Each circle's line tells why it stays, or which move opens
+/// it.
 const CIRCLES: &str = include_str!("circles.txt");
 
-/// Circles among the files of crates that are not known, and known ones that were opened and are still listed.
+/// Returns the circles that are not known, and the known ones that were opened and are still listed.
 fn closed() -> Result<Vec<String>, String> {
     let mut known = known(CIRCLES);
     let mut faults = Vec::new();
@@ -110,7 +111,7 @@ struct Known {
     found: bool,
 }
 
-/// One circle a line, `crate: file file ...`; `#` begins a comment.
+/// Reads one circle a line, `crate: file file ...`; `#` begins a comment.
 fn known(list: &str) -> Vec<Known> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| line.split_once(':'));

@@ -1,13 +1,13 @@
 //! Source packages as Debian has them, checked by apt's signatures.
 //!
-//! The lists of packages are of its own: those of the system may leave sources out, and only root may change them.
+//! This module has its own lists of packages: those of the system may leave sources out, and only root may change them.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How old lists may be.
+/// The age up to which lists are used.
 const FRESH: Duration = Duration::from_hours(24);
 
 /// apt with lists of its own.
@@ -17,7 +17,7 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// apt with lists in `folder/apt`, which are brought there unless they are younger than a day.
+    /// Prepares apt with lists in `folder/apt`, which are downloaded unless they are younger than a day.
     ///
     /// # Errors
     /// When the system's apt knows no repository of Debian's, or it can't be reached.
@@ -45,8 +45,9 @@ impl Apt {
         Ok(apt)
     }
 
-    /// A source package, unpacked below the folder once, in a folder that is its version's alone: the newest version
-    /// that can be had, and where. A repository may list what it does not hold yet, or no longer.
+    /// Unpacks a source package below the folder, once, in a folder for its version alone, and returns the version and
+    /// the folder. The version is the newest that can be downloaded, because a repository may list versions that it
+    /// does not hold yet, or no longer.
     ///
     /// # Errors
     /// When none can be had, with apt's reasons.
@@ -61,7 +62,7 @@ impl Apt {
         Err(refused)
     }
 
-    /// The versions that are listed, the newest first.
+    /// Returns the listed versions, the newest first.
     fn versions(&self, package: &str) -> Result<Vec<String>, String> {
         let listed = self.said("apt-cache", &["showsrc", "--only-source", package], &self.folder)?;
         let mut versions: Vec<String> =
@@ -72,9 +73,9 @@ impl Apt {
         Ok(versions)
     }
 
-    /// The unpacked source of a version.
+    /// Returns the unpacked source of a version.
     fn unpacked(&self, package: &str, version: &str) -> Result<PathBuf, String> {
-        // An epoch ends with what separates paths elsewhere.
+        // The colon behind an epoch would separate paths elsewhere.
         let place = self.folder.join(format!("{package}-{}", version.replace(':', "_")));
         let source = place.join("source");
         if source.exists() {
@@ -89,21 +90,22 @@ impl Apt {
         let described = files.filter(|path| path.extension().is_some_and(|ending| ending == "dsc")).last();
         let described = described.ok_or_else(|| format!("apt brought no .dsc to {}", work.display()))?;
         let described = described.to_string_lossy();
-        // What apt brought it has checked; it was signed by a maintainer whose key need not be here.
+        // Apt has checked the files already, and the key of the maintainer who signed them need not be here.
         self.said("dpkg-source", &["--no-check", "-x", &described, "source"], &work)?;
         std::fs::rename(work.join("source"), &source).map_err(fail)?;
         std::fs::remove_dir_all(&work).map_err(fail)?;
         Ok(source)
     }
 
-    /// Brings a version's files, from the first release that has them: a version may be in several, and on the server in one.
+    /// Downloads a version's files from the first release that has them. Several releases may list a version, while the
+    /// server holds it in one.
     fn download(&self, package: &str, version: &str, to: &Path) -> Result<(), String> {
         let bring = |wanted: &str| {
             self.said("apt-get", &["source", "-q", "--only-source", "--download-only", wanted], to).map(drop)
         };
         bring(&format!("{package}={version}")).or_else(|why| {
             let releases = self.releases()?;
-            // What such a release has is another version, unless its name says this one.
+            // A release may have another version, so the file's name must contain this one.
             let file = format!("_{}.dsc", version.rsplit_once(':').map_or(version, |(_, version)| version));
             let found = releases.iter().any(|release| {
                 bring(&format!("{package}/{release}")).is_ok()
@@ -126,10 +128,10 @@ impl Apt {
         Ok(releases)
     }
 
-    /// What a command says that works with these lists.
+    /// Returns the output of a command that works with these lists.
     ///
     /// # Errors
-    /// When it fails, with what it says of that.
+    /// When it fails, with its message.
     pub fn said(&self, program: &str, arguments: &[&str], folder: &Path) -> Result<String, String> {
         let mut command = Command::new(program);
         command.args(arguments).env("APT_CONFIG", &self.configuration).current_dir(folder);
@@ -160,7 +162,7 @@ fn is_newer(a: &str, b: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What a command says, if it succeeds.
+/// Returns the output of a command, if it succeeds.
 fn said(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null()).output().map_err(|e| {

@@ -1,4 +1,4 @@
-//! What differs between the results without and with Millstream, and whether it was to be expected.
+//! The differences between the results without and with Millstream, and the list of those that were expected.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,26 +15,26 @@ pub type Results = BTreeMap<String, Test>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub recipe: String,
-    /// The names on the way to it within the recipe; none where it is the recipe as a whole.
+    /// The names on the way to the test within the recipe; none for the recipe as a whole.
     pub test: String,
     pub without: Option<Verdict>,
     pub with: Option<Verdict>,
 }
 
 impl Difference {
-    /// As it is said to people.
+    /// Describes the difference for people.
     pub fn shown(&self) -> String {
         self.between("without", "with")
     }
 
-    /// As it is said of two runs that are called so.
+    /// Describes the difference between two runs that have these names.
     pub fn between(&self, without: &str, with: &str) -> String {
         let verdict = |verdict: Option<Verdict>| verdict.map_or("not there", Verdict::shown);
         let test = if self.test.is_empty() { "as a whole" } else { &self.test };
         format!("{}: {test}: {} {without}, {} {with}", self.recipe, verdict(self.without), verdict(self.with))
     }
 
-    /// The same for programs.
+    /// Describes the difference for programs.
     pub fn json(&self) -> Value {
         let verdict = |verdict: Option<Verdict>| verdict.map(Verdict::shown);
         json!({
@@ -51,19 +51,19 @@ impl Difference {
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     pub recipe: String,
-    /// Which of its tests, as a pattern; all where there is none.
+    /// The recipe's tests that differ, as a pattern; all of them by default.
     #[serde(default = "any")]
     pub test: String,
-    /// How many of them differ, where that is known; if there are more or fewer, none was expected.
+    /// The number of tests that differ, if it is known. If there are more or fewer, no difference counts as expected.
     #[serde(default)]
     pub count: Option<usize>,
-    /// The versions it is of, by how they begin, in whole numbers; all where there are none.
+    /// The versions that the line is for, by their beginnings in whole numbers; all versions by default.
     #[serde(default)]
     pub versions: Vec<String>,
-    /// In which runs; both where there are none.
+    /// The runs that the line is for; both by default.
     #[serde(default)]
     pub modes: Vec<Mode>,
-    /// Why it is right.
+    /// The reason for which the difference is right.
     pub reason: String,
 }
 
@@ -72,7 +72,7 @@ fn any() -> String {
 }
 
 impl Expected {
-    /// Whether it speaks of such a run at all.
+    /// Returns true if the line is for such a run.
     fn is_of(&self, version: &str, mode: Mode) -> bool {
         let versions = self.versions.is_empty() || self.versions.iter().any(|start| begins(version, start));
         versions && (self.modes.is_empty() || self.modes.contains(&mode))
@@ -83,10 +83,10 @@ impl Expected {
     }
 }
 
-/// What became of the differences of a run.
+/// The differences of a run, judged by the list.
 #[derive(Debug, Default)]
 pub struct Judged<'e> {
-    /// Those that are in no line of the list.
+    /// The differences that no line of the list fits.
     pub unexpected: Vec<Difference>,
     pub expected: Vec<Difference>,
     /// The lines that no difference fits any more.
@@ -113,7 +113,7 @@ pub fn judge<'e>(
     Judged { unexpected, expected, outdated }
 }
 
-/// What differs between two runs of the same recipes.
+/// Returns the differences between two runs of the same recipes.
 pub fn differences(without: &Results, with: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut names: Vec<&String> = without.keys().chain(with.keys()).collect();
@@ -125,7 +125,7 @@ pub fn differences(without: &Results, with: &Results) -> Vec<Difference> {
     found
 }
 
-/// Adds what differs in a test: of its parts where some do, else of itself.
+/// Adds the differences of a test: those of its parts if there are any, else that of the test itself.
 fn collect(
     recipe: &str,
     path: &mut Vec<String>,
@@ -135,7 +135,7 @@ fn collect(
 ) {
     let before = found.len();
     let parts = |test: Option<&'_ Test>| test.map(|test| test.parts.clone()).unwrap_or_default();
-    // What is not there on one side says so itself, or fails in one of its parts.
+    // A test that is missing on one side is itself the difference, or one of its parts is.
     if with.is_some() {
         for (left, right) in pairs(&parts(without), &parts(with)) {
             let named = left.or(right).map_or("", |part| &part.name);
@@ -151,8 +151,8 @@ fn collect(
     }
 }
 
-/// Whether it matters that a test ended so. That more is tested, because there are more ciphers or nothing is missing
-/// for it, does not.
+/// Returns true if the change of a test's result matters. More tests, because there are more ciphers or nothing is
+/// missing for them, don't matter.
 fn is_worse(without: Option<Verdict>, with: Option<Verdict>) -> bool {
     match with {
         Some(Verdict::Passed) => without == Some(Verdict::Failed),
@@ -161,8 +161,8 @@ fn is_worse(without: Option<Verdict>, with: Option<Verdict>) -> bool {
     }
 }
 
-/// The tests that are the same on both sides: those of one name, in their order, then the others in their order, whose
-/// names have something in them that is different each time.
+/// Returns the tests that are the same on both sides. First come those of one name, in their order. Then come the
+/// others in their order, whose names contain something that is different each time.
 fn pairs<'t>(without: &'t [Test], with: &'t [Test]) -> Vec<(Option<&'t Test>, Option<&'t Test>)> {
     let mut named: BTreeMap<&str, VecDeque<&Test>> = BTreeMap::new();
     for test in with {
@@ -172,7 +172,7 @@ fn pairs<'t>(without: &'t [Test], with: &'t [Test]) -> Vec<(Option<&'t Test>, Op
         .iter()
         .map(|test| (Some(test), named.get_mut(&*test.name).and_then(VecDeque::pop_front)))
         .collect();
-    // Those that are left, as they came.
+    // The remaining tests stay in their order.
     let left = |test: &&'t Test| {
         named.get(&*test.name).is_some_and(|left| left.iter().any(|other| std::ptr::eq(*other, *test)))
     };
@@ -184,13 +184,13 @@ fn pairs<'t>(without: &'t [Test], with: &'t [Test]) -> Vec<(Option<&'t Test>, Op
     found
 }
 
-/// Whether a version begins so, in whole numbers: `3.0` begins `3.0.20-1`, and not `3.01`.
+/// Returns true if a version begins so, in whole numbers: `3.0` begins `3.0.20-1`, and not `3.01`.
 fn begins(version: &str, start: &str) -> bool {
     let rest = version.strip_prefix(start);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }
 
-/// Whether a text fits a pattern, in which a `*` stands for any text.
+/// Returns true if a text fits a pattern, in which a `*` stands for any text.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(start) else { return false };
@@ -265,12 +265,12 @@ mod tests {
 
     #[test]
     fn a_recipe_that_ended_early_or_did_not_run_is_a_difference() {
-        // Its one missing result says it; the recipe as a whole need not say it again.
+        // One result is missing, and the recipe as a whole need not be reported again.
         let cut = GOOD.replace("ok 2 - second\n", "");
         assert_eq!(found(&cut), [("second".into(), Some(Verdict::Passed), None)]);
         let all = differences(&results(GOOD), &Results::new());
         assert_eq!((all.len(), all[0].test.as_str(), all[0].with), (1, "", None));
-        // It failed after its last result.
+        // The recipe failed after its last result.
         let mut failed = results(GOOD);
         failed.get_mut("10-x").unwrap().verdict = Verdict::Failed;
         let all = differences(&results(GOOD), &failed);

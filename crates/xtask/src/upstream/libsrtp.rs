@@ -1,4 +1,4 @@
-//! libsrtp's own test programs, on the system's OpenSSL. A recipe is what `make runtest` runs with one command.
+//! libsrtp's own test programs, on the system's OpenSSL. A recipe is one command of `make runtest`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,15 +9,15 @@ use super::product::Counted;
 use super::suite::{List, Names, Outcome, Run};
 use super::tap::{Test, Verdict};
 
-/// How long all together may take.
+/// The time that all recipes together may take.
 const LIMIT_S: u32 = 900;
 
-/// Runs each command of a script's arguments: a name and a line in turn. What one says, and how it ends, is in files of
-/// that name in the folder that the first argument names.
+/// Runs each command of a script's arguments, which are a name and a line in turn. The output and the exit status of
+/// each go to files of that name in the folder that the first argument names.
 const EACH: &str = "folder=$1; shift; while [ $# -gt 0 ]; do (eval \"$2\") >\"$folder/$1.log\" 2>&1; \
     echo $? >\"$folder/$1.status\"; shift 2; done";
 
-/// Builds it with OpenSSL, in its source.
+/// Builds libsrtp with OpenSSL, in its source.
 ///
 /// # Errors
 /// When that fails.
@@ -40,7 +40,7 @@ pub fn recipes(source: &Path, list: &List, only: Option<&str>) -> Names {
     if chosen.is_empty() { Err("no test program fits".into()) } else { Ok(chosen) }
 }
 
-/// Runs them: what they say passed or failed, and what Millstream counted.
+/// Runs the recipes. Returns their results and the work that Millstream counted.
 ///
 /// # Errors
 /// When they can't be run, or Millstream had no part in it.
@@ -62,7 +62,7 @@ pub fn run(run: &Run) -> Outcome {
     Ok((results, counted))
 }
 
-/// Where a recipe's output is kept.
+/// Returns the file with a recipe's output.
 pub fn output(folder: &Path, recipe: &str) -> PathBuf {
     folder.join(format!("{recipe}.log"))
 }
@@ -71,7 +71,7 @@ fn status(folder: &Path, recipe: &str) -> PathBuf {
     folder.join(format!("{recipe}.status"))
 }
 
-/// The commands of `make runtest`, each with its program's name.
+/// Returns the commands of `make runtest`, each with its program's name.
 fn commands(source: &Path) -> Result<Vec<(String, String)>, String> {
     let output =
         Command::new("make").args(["-n", "runtest"]).env_remove("MAKEFLAGS").current_dir(source).output();
@@ -80,7 +80,7 @@ fn commands(source: &Path) -> Result<Vec<(String, String)>, String> {
     if commands.is_empty() { Err("make -n runtest names no test program".into()) } else { Ok(commands) }
 }
 
-/// Those among the commands that make would run that are test programs in this folder.
+/// Returns the commands that start test programs in this folder, among those that make would run.
 fn tests(said: &str) -> Vec<(String, String)> {
     let lines = said.lines().take_while(|line| !line.starts_with("make"));
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ fn tests(said: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What a program said, and how it ended.
+/// Reads a program's output and its exit status.
 fn result(folder: &Path, name: &str) -> Result<Test, String> {
     let read = |path: PathBuf| {
         let text = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -104,7 +104,7 @@ fn result(folder: &Path, name: &str) -> Result<Test, String> {
     Ok(parse(name, &read(output(folder, name))?, ended_well))
 }
 
-/// What a program said passed or failed, in its order.
+/// Reads the tests that a program reports as passed or failed, in order.
 fn parse(name: &str, said: &str, ended_well: bool) -> Test {
     const ENDS: &[(&str, Verdict)] = &[
         ("passed", Verdict::Passed),

@@ -1,9 +1,9 @@
 //! `cargo xtask upstream`: other projects' own tests, without Millstream, with it, and with keys in its service.
 //!
-//! One suite is of programs for SPARC, on the emulator: see [`sparc`].
+//! One suite has programs for SPARC, on the emulator: see [`sparc`].
 //!
-//! What ends otherwise with Millstream is a fault, or a line of the list of what is known and right (`*.toml`, with its
-//! reason). A line that nothing fits any more is a fault too.
+//! A test that ends otherwise with Millstream is a fault, unless a line of the list of known and right differences fits
+//! it (`*.toml`, with the reason). A line that fits no difference any more is a fault too.
 
 mod apt;
 mod compare;
@@ -90,7 +90,7 @@ const LIBSRTP: Suite = Suite {
 /// Runs the tests of all projects, and tells how many projects that were.
 ///
 /// # Errors
-/// As for each; one that fails does not keep the next from running.
+/// The errors of each project. A failed one does not keep the next from running.
 pub fn all() -> Result<u64, String> {
     let (mut good, mut failed) = (0, Vec::new());
     for name in [Name::Openssl, Name::PythonCryptography, Name::Libsrtp, Name::Sparc] {
@@ -125,7 +125,7 @@ impl Upstream {
         let list: List = toml::from_str(suite.list).map_err(|e| format!("{}'s list: {e}", suite.package))?;
         let folder = root().join("target/upstream");
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        // What is unpacked, built and configured there is so for one at a time.
+        // The lock is needed because a source is unpacked, built and configured for one run at a time.
         let lock = folder.join(format!("{}.lock", suite.package));
         let lock = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _lock = lock.map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// How tests are run.
+/// The way in which tests are run.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -17,7 +17,7 @@ pub enum Mode {
 impl Mode {
     pub const ALL: [Mode; 3] = [Mode::Without, Mode::With, Mode::Isolated];
 
-    /// Its name, also that of its folder.
+    /// Returns the mode's name, which is also the name of its folder.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Without => "without",

@@ -1,7 +1,7 @@
 //! OpenSSL's own tests, its *recipes*, on the OpenSSL they were written for.
 //!
-//! The configuration that Millstream is in extends those that recipes use: OpenSSL's own, which every program of a recipe
-//! starts with, and those that test programs read into a context which they make.
+//! The configuration that loads Millstream extends those that recipes use: OpenSSL's own, with which every program of a
+//! recipe starts, and those that test programs read into a context of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,15 +16,15 @@ use crate::run::works;
 /// Distributions leave these ciphers out, and Millstream has one of them.
 const CONFIGURE: &[&str] = &["shared", "enable-weak-ssl-ciphers"];
 
-/// What every program of a recipe starts with.
+/// The configuration with which every program of a recipe starts.
 const USUAL: &str = "apps/openssl.cnf";
-/// What test programs read into contexts of their own.
+/// The configurations that test programs read into contexts of their own.
 const OWN: &[&str] = &["test/default.cnf", "test/default-and-legacy.cnf"];
 
-/// How long all recipes together may take.
+/// The time that all recipes together may take.
 const LIMIT_S: u32 = 5400;
 
-/// Builds it, in its source.
+/// Builds OpenSSL, in its source.
 ///
 /// # Errors
 /// When that fails.
@@ -52,7 +52,7 @@ pub fn build(source: &Path, log: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The recipes that are to run: those whose name fits `only`, or all but those that the list leaves out.
+/// Returns the recipes that are to run: those whose name fits `only`, or all except those that the list leaves out.
 ///
 /// # Errors
 /// When there are none.
@@ -73,7 +73,7 @@ pub fn recipes(source: &Path, list: &List, only: Option<&str>) -> Names {
     if names.is_empty() { Err(format!("no recipe in {} fits", folder.display())) } else { Ok(names) }
 }
 
-/// Runs the recipes: their results, and what Millstream counted.
+/// Runs the recipes. Returns their results and the work that Millstream counted.
 ///
 /// # Errors
 /// When they can't be run, or Millstream had no part in it.
@@ -89,7 +89,7 @@ pub fn run(run: &Run) -> Outcome {
         }
         let result = configure(run, service.as_ref(), files.copied())
             .and_then(|()| pass(run, service.as_ref(), &recipes, name, results.len()));
-        // Whoever runs a recipe by hand gets it as it was written.
+        // A person who runs a recipe by hand then gets the files as they were written.
         restore(run.source)?;
         let (some, table) = result?;
         results.extend(some);
@@ -98,7 +98,7 @@ pub fn run(run: &Run) -> Outcome {
     Ok((results, counted))
 }
 
-/// Has those files extended by Millstream in this run.
+/// Extends those files with Millstream for this run.
 fn configure<'f>(
     run: &Run,
     service: Option<&Service>,
@@ -123,28 +123,28 @@ fn restore(source: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a configuration file is kept as it was. What it includes is not looked for beside it.
+/// Returns the place of a configuration file's original. Files that it includes are not looked for beside it.
 fn original(source: &Path, file: &str) -> PathBuf {
     source.join(format!("{file}.original"))
 }
 
-/// Runs recipes with the files as they are.
+/// Runs recipes with the files in their present state.
 fn pass(run: &Run, service: Option<&Service>, recipes: &[&String], name: &str, done: usize) -> Outcome {
     let report = run.folder.join(format!("{name}.table.json"));
     let log = run.folder.join(format!("{name}.log"));
-    // The harness knows a recipe by what stands behind its number.
+    // The harness knows a recipe by the text behind its number.
     let tests: Vec<&str> =
         recipes.iter().map(|name| name.split_once('-').map_or("", |(_, test)| test)).collect();
     let mut make = run.command(service, &report, LIMIT_S, "make");
     make.arg("run_tests").arg(format!("TESTS={}", tests.join(" "))).current_dir(run.source);
     make.env("HARNESS_JOBS", processors().to_string()).env("PERL_TEST_HARNESS_DUMP_TAP", run.folder);
     let ended = |said: &str| said.lines().filter(|line| line.contains(".t ..")).count();
-    // How it ends says no more than what it says.
+    // The exit status is ignored, because the output says all of it.
     watch(&mut make, &log, |said| run.progress(done + ended(said)))?;
 
     let said = std::fs::read(&log).map_err(|e| format!("{}: {e}", log.display()))?;
     let said = String::from_utf8_lossy(&said);
-    // What failed may have begun the line.
+    // A recipe's name need not begin a line, because a failure may have written before it.
     let ended = |name: &&&String| said.contains(&format!("{name}.t .."));
     if let Some(name) = recipes.iter().find(|name| !ended(name)) {
         return Err(format!("{name} did not come to its end, within {LIMIT_S} s for all: {}", log.display()));
@@ -163,12 +163,12 @@ fn pass(run: &Run, service: Option<&Service>, recipes: &[&String], name: &str, d
     Ok((results, counted))
 }
 
-/// Where a recipe's output is kept.
+/// Returns the file with a recipe's output.
 pub fn tap(folder: &Path, recipe: &str) -> PathBuf {
     folder.join(format!("test/recipes/{recipe}.t"))
 }
 
-/// Whether the harness's summary says that a recipe ended with another code than 0.
+/// Returns true if the harness's summary says that a recipe ended with another code than 0.
 fn ended_badly(said: &str, recipe: &str) -> bool {
     let start = format!("{recipe}.t ");
     let summary = said.lines().filter_map(|line| line.strip_prefix(&start));

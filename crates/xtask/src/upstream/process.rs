@@ -1,4 +1,4 @@
-//! Running other projects' programs: with what they say in a file, and bounded.
+//! Bounded runs of other projects' programs, with their output in a file.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// How often to look how far they are.
+/// The time between two looks at a program's progress.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// Runs a step of a build, and adds what it says to the log.
+/// Runs a step of a build, and adds its output to the log.
 ///
 /// # Errors
 /// When it fails.
@@ -24,7 +24,7 @@ pub fn logged(step: &mut Command, log: &Path) -> Result<(), String> {
     }
 }
 
-/// Runs a command to its end with its output in a file, and tells what it has said so far where somebody looks.
+/// Runs a command to its end with its output in a file, and now and then passes the output so far to `tell`.
 ///
 /// # Errors
 /// When it can't be started.
@@ -45,12 +45,12 @@ pub fn watch(command: &mut Command, log: &Path, tell: impl Fn(&str)) -> Result<E
     }
 }
 
-/// How many processors there are for us.
+/// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Has a command say everything to a file, steered by nothing that steers this task.
+/// Sends all output of a command to a file, and removes the variables that steer this task.
 fn apart(command: &mut Command, output: File) -> std::io::Result<&mut Command> {
     for variable in ["MAKEFLAGS", "MFLAGS", "CFLAGS", "LDFLAGS", "HARNESS_VERBOSE", "OPENSSL_CONF"] {
         command.env_remove(variable);

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use crate::run::{CHECKED, command, root};
 
-/// Everybody gets what a suite needs: it starts thousands of programs one after another, and some at once.
+/// The service's policy, which gives every user all that a suite needs. A suite starts thousands of
+/// programs one after another, and some at once.
 const POLICY: &str = "[default]\nmax_grants = 4096\ntotal_queues = 65536\ntotal_memory_mib = 1048576\n\
     total_key_slots = 1048576\norders = 4096\nattaches_per_s = 0\nworkers = 0\n[limits]\nreserve_percent = 0\n";
 
-/// How long the service may take to end.
+/// The time in which the service has to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Builds the command alone.
@@ -25,7 +26,7 @@ pub fn program() -> Result<PathBuf, String> {
     Ok(built(&["millstream-cli"])?.join("millstream"))
 }
 
-/// Builds packages: the folder where they are then.
+/// Builds packages, and returns the folder with the programs.
 fn built(packages: &[&str]) -> Result<PathBuf, String> {
     let mut cargo = command("cargo", &["build", "--quiet", "--profile", CHECKED]);
     cargo.args(packages.iter().flat_map(|package| ["--package", package]));
@@ -37,7 +38,7 @@ fn built(packages: &[&str]) -> Result<PathBuf, String> {
     Ok(root().join(target).join(CHECKED))
 }
 
-/// What was built.
+/// The programs that were built.
 pub struct Product {
     program: PathBuf,
     module: PathBuf,
@@ -53,17 +54,17 @@ impl Product {
         Ok(Product { program: folder.join("millstream"), module: folder.join("libmillstream_provider.so") })
     }
 
-    /// `millstream run` of what is appended to it, with its report in a file.
+    /// Returns `millstream run` for the command that the caller appends, with its report in a file.
     pub fn run(&self, service: Option<&Service>, report: &Path) -> Command {
         let mut run = self.extend(service);
         run.args(["--json", "--report"]).arg(report).arg("--");
         run
     }
 
-    /// The configuration that extends another one, as `millstream run` writes it.
+    /// Returns the configuration that extends another one, as `millstream run` writes it.
     ///
     /// # Errors
-    /// When it does not.
+    /// When `millstream run` writes none.
     pub fn configuration(&self, base: &Path, service: Option<&Service>) -> Result<String, String> {
         let mut run = self.extend(service);
         run.arg("--quiet").arg("--base").arg(base).args(["--", "sh", "-c", "cat \"$OPENSSL_CONF\""]);
@@ -72,7 +73,8 @@ impl Product {
         if !output.status.success() || text.is_empty() {
             return Err(format!("millstream run: {}", output.status));
         }
-        // Those of the run that this was, which is over. MILLSTREAM_TALLY names others.
+        // The tallies are removed, because they are those of this run, which is over. MILLSTREAM_TALLY
+        // names others.
         Ok(text
             .lines()
             .filter(|line| !line.starts_with("tally = "))
@@ -89,7 +91,8 @@ impl Product {
         run
     }
 
-    /// A subcommand, in none of the surroundings that this may have been started in.
+    /// Returns a subcommand without the variables of the environment in which this task may have been
+    /// started.
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(name);
@@ -100,7 +103,7 @@ impl Product {
     }
 }
 
-/// A service with a socket that nobody else is told of. It ends with this value.
+/// A service with a socket that no other program knows. The service ends with this value.
 pub struct Service {
     child: Child,
     folder: PathBuf,
@@ -135,7 +138,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Its workers are in groups of their own: it ends them itself.
+        // The service ends its workers itself, because they are in groups of their own.
         let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         let begin = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
@@ -147,7 +150,7 @@ impl Drop for Service {
     }
 }
 
-/// What was counted: the sum of a table, or of several.
+/// The work that was counted: the sum of a table, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub rows: usize,
@@ -156,10 +159,10 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// The sum of the table that `millstream run` wrote.
+    /// Reads the table that `millstream run` wrote, and returns its sum.
     ///
     /// # Errors
-    /// When there is none, or it is empty: then Millstream had no part in what ran.
+    /// When there is none, or it is empty. Millstream then had no part in the run.
     pub fn read(report: &Path) -> Result<Counted, String> {
         let fail = |why: &dyn std::fmt::Display| format!("{}: {why}", report.display());
         let text = std::fs::read(report).map_err(|e| fail(&e))?;
@@ -172,7 +175,7 @@ impl Counted {
         Ok(Counted { rows: rows.len(), operations: sum("operations"), bytes: sum("bytes") })
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub fn and(self, other: Counted) -> Counted {
         Counted {
             rows: self.rows + other.rows,
@@ -181,7 +184,7 @@ impl Counted {
         }
     }
 
-    /// For programs.
+    /// Describes the counts for programs.
     pub fn json(self) -> Value {
         json!({ "rows": self.rows, "operations": self.operations, "bytes": self.bytes })
     }

@@ -1,6 +1,6 @@
-//! The tests of Python's cryptography, on Debian's package of it and with it the system's OpenSSL. A recipe is a file.
+//! The tests of Python's cryptography, on Debian's package of it and so on the system's OpenSSL. A recipe is a file.
 //!
-//! What the tests need beside the package is unpacked into the target folder, not installed.
+//! The packages that the tests need besides are unpacked into the target folder, not installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +12,10 @@ use super::product::Counted;
 use super::suite::{List, Names, Outcome, Run};
 use super::tap::{Test, Verdict};
 
-/// Debian's, which its packages are for.
+/// Debian's Python, for which its packages are made.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// pytest, what the tests import, and their vectors.
+/// The packages of pytest, of the modules that the tests import, and of their vectors.
 const PACKAGES: &[&str] = &[
     "python3-attr",
     "python3-cryptography-vectors",
@@ -32,19 +32,19 @@ const PACKAGES: &[&str] = &[
     "python3-tz",
 ];
 
-/// Where they are, beside the source.
+/// The folder of the unpacked modules, beside the source.
 const MODULES: &str = "modules/usr/lib/python3/dist-packages";
 
 /// Has pytest write each result into a file.
 const PLUGIN: &str = include_str!("python_cryptography.py");
 
-/// How long all together may take.
+/// The time that all recipes together may take.
 const LIMIT_S: u32 = 3600;
 
-/// Brings what the tests need.
+/// Downloads and unpacks the packages that the tests need.
 ///
 /// # Errors
-/// When it can't be had, or the package that is tested is not there or another version.
+/// When a package can't be downloaded, or the tested package is missing or has another version.
 pub fn build(source: &Path, log: &Path) -> Result<(), String> {
     let place = source.with_file_name("packages");
     std::fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
@@ -62,7 +62,7 @@ pub fn build(source: &Path, log: &Path) -> Result<(), String> {
     same_version(source)
 }
 
-/// Whether the package that is installed is the one the tests are of.
+/// Requires that the installed package has the version of the tests.
 fn same_version(source: &Path) -> Result<(), String> {
     const BOTH: &str = "import cryptography, cryptography_vectors as vectors; \
         print(cryptography.__version__, vectors.__version__)";
@@ -85,7 +85,7 @@ fn same_version(source: &Path) -> Result<(), String> {
     ))
 }
 
-/// The files of tests that fit.
+/// Returns the files of tests that fit.
 ///
 /// # Errors
 /// When there are none.
@@ -114,7 +114,7 @@ fn walk(folder: &Path, source: &Path, files: &mut Vec<String>) -> Result<(), Str
     Ok(())
 }
 
-/// Runs the tests: their results, and what Millstream counted.
+/// Runs the tests. Returns their results and the work that Millstream counted.
 ///
 /// # Errors
 /// When they can't be run, or Millstream had no part in it.
@@ -139,7 +139,7 @@ pub fn run(run: &Run) -> Outcome {
         let said = std::fs::read(&results).unwrap_or_default();
         run.progress(parse(&String::from_utf8_lossy(&said)).len());
     })?;
-    // 1: some failed.
+    // The status 1 means that some tests failed.
     if !matches!(status.code(), Some(0 | 1)) {
         return Err(format!("pytest: {status}: {}", log.display()));
     }
@@ -148,12 +148,12 @@ pub fn run(run: &Run) -> Outcome {
     Ok((parse(&String::from_utf8_lossy(&said)), counted))
 }
 
-/// Where the output is, of all.
+/// Returns the file with the output of all recipes.
 pub fn output(folder: &Path, _: &str) -> PathBuf {
     folder.join("pytest.log")
 }
 
-/// Python with what the tests need.
+/// Prepares Python with the modules that the tests need.
 fn python(mut command: Command, source: &Path) -> Command {
     command.env("PYTHONPATH", source.with_file_name(MODULES)).env("PYTHONDONTWRITEBYTECODE", "1");
     command

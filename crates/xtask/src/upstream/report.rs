@@ -1,4 +1,4 @@
-//! What became of the runs, for people and as JSON.
+//! The result of the runs, for people and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use super::mode::Mode;
 use super::product::Counted;
 use super::suite::{Ended, Suite};
 
-/// What there is to say at the end.
+/// The data of the final report.
 pub struct Report<'r> {
     pub suite: &'r Suite,
     pub version: &'r str,
-    /// Where the folders of the runs are.
+    /// The folder that contains the runs' folders.
     pub place: &'r Path,
     pub recipes: usize,
     pub runs: &'r [Ended<'r>],
 }
 
 impl Report<'_> {
-    /// Lines for people: what was not expected, and a table.
+    /// Returns lines for people: the unexpected differences, and a table.
     pub fn text(&self) -> String {
         let mut text = format!("{} {}: {} recipes\n", self.suite.package, self.version, self.recipes);
         for run in self.runs {
@@ -55,7 +55,7 @@ impl Report<'_> {
         text
     }
 
-    /// The same for programs.
+    /// Returns the report for programs.
     pub fn json(&self) -> Value {
         let runs = self.runs.iter().map(|run| {
             let all = |differences: &[Difference]| -> Vec<Value> {
@@ -84,10 +84,10 @@ impl Report<'_> {
         (self.suite.output)(&self.place.join(mode.name()), &difference.recipe)
     }
 
-    /// Whether all is as it should be.
+    /// Judges the runs.
     ///
     /// # Errors
-    /// When it is not.
+    /// When there are unexpected differences or outdated lines.
     pub fn verdict(&self) -> Result<(), String> {
         let sum = |of: fn(&Judged) -> usize| self.runs.iter().map(|run| of(&run.judged)).sum::<usize>();
         let (unexpected, outdated) =

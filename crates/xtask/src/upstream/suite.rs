@@ -1,4 +1,4 @@
-//! Another project's tests: what is known of them, how they are run, and how a run ended.
+//! Another project's tests: the list of known differences, the runs, and their results.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::mode::Mode;
 use super::product::{Counted, Product, Service};
 use super::tap::{Test, Verdict};
 
-/// What is known of a project's tests.
+/// The list of a project's exceptions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct List {
@@ -36,15 +36,15 @@ pub type Outcome = Result<(Results, Option<Counted>), String>;
 pub struct Suite {
     /// Debian's source package.
     pub package: &'static str,
-    /// What is known of them.
+    /// The list of exceptions, as TOML.
     pub list: &'static str,
     /// Builds them in the source.
     pub build: fn(&Path, &Path) -> Result<(), String>,
-    /// Which there are.
+    /// Returns the names of the recipes.
     pub recipes: fn(&Path, &List, Option<&str>) -> Names,
     /// Runs them.
     pub run: fn(&Run) -> Outcome,
-    /// Where the output of one is.
+    /// Returns the file with a recipe's output.
     pub output: fn(&Path, &str) -> PathBuf,
 }
 
@@ -52,23 +52,23 @@ pub struct Suite {
 pub struct Run<'r> {
     pub mode: Mode,
     pub source: &'r Path,
-    /// Where what they say is kept.
+    /// The folder for the tests' output.
     pub folder: &'r Path,
     pub list: &'r List,
     pub recipes: &'r [String],
-    /// Nothing without Millstream.
+    /// The product, or nothing in a run without Millstream.
     pub product: Option<&'r Product>,
 }
 
 impl Run<'_> {
-    /// The service that holds keys, in a run that has one.
+    /// Starts the service that holds keys, in a run that has one.
     pub fn service(&self) -> Result<Option<Service>, String> {
         let isolated = self.product.filter(|_| self.mode == Mode::Isolated);
         isolated.map(|product| Service::start(product, &self.folder.join("serve.log"))).transpose()
     }
 
-    /// A program, with Millstream if it is to be and a report of that, that is ended after some time. It belongs to the
-    /// processes that a terminal ends with this one.
+    /// Returns a command that runs a program for a limited time, with Millstream and its report if the run has it. A
+    /// terminal that ends this process ends the program too.
     pub fn command(&self, service: Option<&Service>, report: &Path, limit_s: u32, program: &str) -> Command {
         let mut command = match self.product {
             Some(product) => {
@@ -98,7 +98,7 @@ pub struct Ended<'e> {
 }
 
 impl Ended<'_> {
-    /// How many recipes failed.
+    /// Returns the number of recipes that failed.
     pub fn failed(&self) -> usize {
         self.results.values().filter(|test| test.verdict == Verdict::Failed).count()
     }
@@ -108,7 +108,7 @@ impl Ended<'_> {
     }
 }
 
-/// Builds what is in a source, unless that was done before.
+/// Builds a source, unless that was done before.
 pub fn once(
     package: &str,
     version: &str,
@@ -126,7 +126,7 @@ pub fn once(
     std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
-/// Tells people how far it is, on the line that said it before. A pipe is not told.
+/// Tells people the progress, on the line that showed it before. A pipe gets nothing.
 pub fn tell(text: &str) {
     let mut error = std::io::stderr();
     if error.is_terminal() {

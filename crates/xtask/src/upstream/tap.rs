@@ -1,23 +1,23 @@
-//! What a test program says in TAP, the Test Anything Protocol, with subtests.
+//! A reader of TAP, the Test Anything Protocol, with subtests.
 //!
-//! A result is a line as `ok 3 - name` or `not ok 3 - name`; what follows a `#` may be a directive. A subtest's results
-//! are indented by four spaces and stand before the result that they are parts of.
+//! A result is a line such as `ok 3 - name` or `not ok 3 - name`; the text behind a `#` may be a directive. A subtest's
+//! results are indented by four spaces and stand before the result that they are parts of.
 
 use std::path::Path;
 use std::str::FromStr;
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Passed,
     Failed,
     Skipped,
-    /// It is known to fail, and whether it did is of no account.
+    /// A test that is known to fail, and whose result does not count.
     Todo,
 }
 
 impl Verdict {
-    /// As it is said to people.
+    /// Returns the word for people.
     pub fn shown(self) -> &'static str {
         match self {
             Verdict::Passed => "passed",
@@ -31,7 +31,7 @@ impl Verdict {
 /// A test with its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// Its number among its neighbours.
+    /// The test's number among its neighbours.
     pub number: u32,
     pub name: String,
     pub verdict: Verdict,
@@ -39,14 +39,14 @@ pub struct Test {
 }
 
 impl Test {
-    /// How many tests this is, of those that have no parts.
+    /// Returns the number of tests without parts in this one.
     pub fn count(&self) -> usize {
         if self.parts.is_empty() { 1 } else { self.parts.iter().map(Test::count).sum() }
     }
 }
 
-/// What a program has said, as one test whose name is `name`. It has failed if one of its parts has, if it has fewer
-/// or more than it had announced, or if it has announced none.
+/// Reads a program's output as one test whose name is `name`. The test has failed if one of its parts has, if it has
+/// fewer or more than the program announced, or if the program announced none.
 pub fn parse(name: &str, text: &str) -> Test {
     // For each depth, the results that do not belong to another one yet.
     let mut open: Vec<Vec<Test>> = vec![Vec::new()];
@@ -65,7 +65,7 @@ pub fn parse(name: &str, text: &str) -> Test {
             open.resize_with(depth + 2, Vec::new);
         }
         if let Some(test) = result(content) {
-            // What is deeper still was cut off.
+            // Results that are deeper still belong to a test that was cut off.
             open.truncate(depth + 2);
             let parts = std::mem::take(&mut open[depth + 1]);
             open[depth].push(Test { parts, ..test });
@@ -86,7 +86,7 @@ pub fn parse(name: &str, text: &str) -> Test {
 /// A subtest's indentation.
 const INDENT: usize = 4;
 
-/// How many results there will be.
+/// The announced number of results.
 struct Plan {
     tests: usize,
     skipped: bool,
@@ -103,7 +103,7 @@ impl FromStr for Plan {
     }
 }
 
-/// The result on a line, if it is one.
+/// Reads the result on a line, if it is one.
 fn result(line: &str) -> Option<Test> {
     let (rest, passed) = match line.strip_prefix("not ") {
         Some(rest) => (rest, false),
@@ -123,8 +123,8 @@ fn result(line: &str) -> Option<Test> {
     Some(Test { number: number.parse().ok()?, name: name.to_owned(), verdict, parts: Vec::new() })
 }
 
-/// The test vector that OpenSSL says did not give what it should: a comment that begins with a file and a line of it. It
-/// is a part of the result that follows.
+/// Reads a failed test vector of OpenSSL: a comment that begins with a file and a line of it. The vector is a part of
+/// the result that follows.
 fn vector(line: &str) -> Option<Test> {
     let place = line.strip_prefix("# ")?.split_whitespace().next()?.trim_end_matches(':');
     let (file, number) = place.rsplit_once(':')?;

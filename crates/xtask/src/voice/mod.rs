@@ -20,7 +20,7 @@ const LIMITS: &str = "crates/xtask/src/voice/limits.txt";
 const HEAD: &str = "# Paragraphs of comments in a crate's sources that open with a fragment (`It`, `Of`, `That`...) and with a question word\n\
                     # in place of a noun (`What`, `Which`...). `cargo xtask voice` lowers the numbers; nothing raises them.\n";
 
-/// What a crate's comments are made of.
+/// The number of a crate's comment lines, and of the fragments among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     lines: usize,
@@ -60,7 +60,7 @@ pub fn check() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
-/// Lowers the limits to what is there; or lists the fragments below a folder.
+/// Lowers the limits to the present numbers, or lists the fragments below a folder.
 ///
 /// # Errors
 /// When a file can't be read or written, or a crate has more fragments than its limit.
@@ -76,7 +76,7 @@ pub fn lower(folder: Option<&Path>) -> Result<(), String> {
     let (now, limits) = (crates()?, limits()?);
     let mut text = HEAD.to_owned();
     for (name, count) in &now {
-        // A crate that is new has no limit yet, and begins without fragments.
+        // A new crate has no limit yet, and begins without fragments.
         let (bare, questions) = limits.get(name).copied().unwrap_or_default();
         if count.bare > bare || count.questions > questions {
             return Err(format!(
@@ -158,7 +158,7 @@ fn read(path: &Path) -> Result<String, String> {
 /// Counts a file's comments, and finds those paragraphs that open with a fragment, by the numbers of their lines.
 fn fragments(text: &str) -> (Count, Vec<(usize, &str)>) {
     let (mut count, mut found) = (Count::default(), Vec::new());
-    // Whether the next line opens a paragraph, and whether the lines are an example's.
+    // `opens` is true if the next line opens a paragraph, and `is_example` if the lines belong to an example.
     let (mut opens, mut is_example) = (true, false);
     for (line, number) in text.lines().zip(1..) {
         let Some(comment) = line.trim_start().strip_prefix("//") else {
@@ -183,7 +183,7 @@ fn fragments(text: &str) -> (Count, Vec<(usize, &str)>) {
     (count, found)
 }
 
-/// Whether a line is an item of a list, and the text behind the item's mark.
+/// Returns true if a line is an item of a list, and the text behind the item's mark.
 fn without_mark(comment: &str) -> (bool, &str) {
     let numbered = comment.split_once(". ").filter(|(number, _)| number.parse::<u8>().is_ok());
     let marked = comment.strip_prefix("- ").or_else(|| comment.strip_prefix("* "));

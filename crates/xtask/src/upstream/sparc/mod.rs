@@ -1,7 +1,8 @@
-//! Other projects' test programs, compiled for sparc64, on the emulator: `millstream sparc`, and beside it qemu.
+//! Other projects' test programs, compiled for sparc64, on the emulator `millstream sparc` and, for comparison, on
+//! qemu.
 //!
-//! A program has to end as it does under qemu, and where that can't run it, well. What fails under both is the program's own, or its
-//! build's, and is named. What passes under ours alone is no fault.
+//! A program has to end as it does under qemu, or well if qemu can't run it. A failure under both is the program's own,
+//! or its build's, and is named. A program that passes only under our emulator is no fault.
 
 mod packages;
 mod run;
@@ -26,17 +27,17 @@ use crate::run::{root, works};
 use packages::{PACKAGES, Package, Place};
 use run::{Emulator, Program, log};
 
-/// What is known of the programs.
+/// The list of known differences of the programs.
 pub const LIST: &str = include_str!("../sparc.toml");
 
-/// How a program ended under each emulator: nothing where qemu can't say.
+/// The result of a program under our emulator and under qemu, or no second one if qemu can't run it.
 type Both = (Test, Option<Test>);
 
 /// A package whose programs have run.
 struct Ended<'e> {
     package: &'static str,
     version: String,
-    /// By their names in the list.
+    /// The programs by their names in the list.
     programs: BTreeMap<String, Both>,
     judged: Judged<'e>,
     folder: PathBuf,
@@ -83,19 +84,20 @@ pub fn run(only: Option<&str>, as_json: bool) -> Result<(), String> {
     verdict(&all)
 }
 
-/// A program's name in the list.
+/// Returns a program's name in the list.
 fn named(package: &Package, program: &Program) -> String {
     format!("{}/{}", package.name, program.name)
 }
 
-/// A package's pattern (`gmp/*`) chooses what a whole run does of it; a narrower one also chooses what that leaves out.
+/// Returns true if a program is to run. A package's pattern (`gmp/*`) chooses the programs that a whole run has of it;
+/// a narrower one also chooses programs that a whole run leaves out.
 fn is_chosen(list: &List, only: Option<&str>, name: &str) -> bool {
     let whole = only.is_none_or(|pattern| pattern.ends_with("/*"));
     let is_left_out = || list.leave_out.iter().any(|pattern| matches(pattern, name));
     only.is_none_or(|pattern| matches(pattern, name)) && !(whole && is_left_out())
 }
 
-/// A package and its tests, built once for each version.
+/// Builds a package and its tests, once for each version.
 fn built(package: &Package, apt: &Apt, folder: &Path) -> Result<(String, Place), String> {
     let (version, source) = apt.source(package.name)?;
     let place =
@@ -143,11 +145,11 @@ fn ended<'e>(
     Ok(Ended { package: package.name, version, programs, judged, folder, took: begin.elapsed() })
 }
 
-/// What ended otherwise than under qemu, or badly where qemu can't say.
+/// Judges the programs that ended otherwise than under qemu, or badly if qemu can't run them.
 fn judged<'e>(programs: &BTreeMap<String, Both>, version: &str, list: &'e List) -> Judged<'e> {
     let (mut reference, mut results) = (Results::new(), Results::new());
     for (name, (ours, qemu)) in programs {
-        // What has nothing to test has not failed.
+        // A program with nothing to test has not failed.
         let good = if ours.verdict == Verdict::Skipped { Verdict::Skipped } else { Verdict::Passed };
         let well = || Test { verdict: good, parts: Vec::new(), ..ours.clone() };
         reference.insert(name.clone(), qemu.clone().unwrap_or_else(well));
@@ -160,14 +162,14 @@ fn judged<'e>(programs: &BTreeMap<String, Both>, version: &str, list: &'e List) 
 }
 
 impl Ended<'_> {
-    /// How many programs passed, or had nothing to test, under ours and under qemu.
+    /// Returns the number of programs that passed, or had nothing to test, under ours and under qemu.
     fn passed(&self) -> (usize, usize) {
         let good = |test: &Test| matches!(test.verdict, Verdict::Passed | Verdict::Skipped);
         let ours = self.programs.values().filter(|(ours, _)| good(ours)).count();
         (ours, self.programs.values().filter(|(_, qemu)| qemu.as_ref().is_some_and(good)).count())
     }
 
-    /// Those that fail under both.
+    /// Returns the programs that fail under both.
     fn fail_twice(&self) -> impl Iterator<Item = &str> {
         let failed = |test: &Test| test.verdict == Verdict::Failed;
         let both = self.programs.iter();
@@ -175,7 +177,7 @@ impl Ended<'_> {
         both.map(|(name, _)| name.as_str())
     }
 
-    /// How many tests the programs say they made under ours.
+    /// Returns the number of tests that the programs report under ours.
     fn tests(&self) -> usize {
         self.programs.values().map(|(ours, _)| ours.count()).sum()
     }
@@ -198,7 +200,7 @@ impl Ended<'_> {
     }
 }
 
-/// Lines for people: what was not expected, what fails under both, and a table.
+/// Returns lines for people: the unexpected differences, the programs that fail under both, and a table.
 fn text(all: &[Ended]) -> String {
     let mut text = String::new();
     for ended in all {
@@ -234,7 +236,7 @@ fn text(all: &[Ended]) -> String {
     text
 }
 
-/// Whether all is as it should be.
+/// Judges all packages.
 fn verdict(all: &[Ended]) -> Result<(), String> {
     let sum = |of: fn(&Judged) -> usize| all.iter().map(|ended| of(&ended.judged)).sum::<usize>();
     match (sum(|judged| judged.unexpected.len()), sum(|judged| judged.outdated.len())) {

@@ -1,8 +1,9 @@
-//! The packages whose test programs run on `millstream sparc`: how each is built for sparc64, and which programs it has.
+//! The packages whose test programs run on `millstream sparc`: the build of each for sparc64, and its programs.
 //!
-//! What chooses its instructions when it is configured is configured for a T4, so that its own assembly for one runs: GMP as
-//! `ultrasparct4`, which its `config.guess` says on such a machine, and for which it takes the T3's routines. OpenSSL looks at the
-//! processor as it runs. Nettle and libgcrypt have assembly for sparc64 that is older, or none; mbedtls is plain C.
+//! Packages that choose their instructions at configuration are configured for a T4, so that their own assembly for one
+//! runs. GMP is configured as `ultrasparct4`, which its `config.guess` says on such a machine, and for which it takes
+//! the T3's routines. OpenSSL looks at the processor as it runs. Nettle and libgcrypt have assembly for sparc64 that is
+//! older, or none; mbedtls is plain C.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,30 +15,30 @@ use super::run::{Kind, Program};
 
 /// The compiler's tools.
 const CROSS: &str = "sparc64-linux-gnu-";
-/// The machine that builds. What matters is only that it is another than the one that is built for.
+/// The machine that builds. It only has to differ from the one that is built for.
 const BUILDS: &str = "--build=x86_64-pc-linux-gnu";
 
 /// A source package.
 pub struct Package {
-    /// Debian's name of it.
+    /// Debian's name of the package.
     pub name: &'static str,
-    /// Whether qemu can run it, which has no T4: what is compiled for one it takes for other instructions.
+    /// True if qemu can run it. Qemu has no T4, and takes code that is compiled for one for other instructions.
     pub on_qemu: bool,
-    /// Builds it and its tests.
+    /// Builds the package and its tests.
     pub build: fn(&Place) -> Result<(), String>,
-    /// Its test programs.
+    /// Returns its test programs.
     pub programs: fn(&Place) -> Result<Vec<Program>, String>,
 }
 
-/// Where a package is.
+/// The folders of a package.
 pub struct Place {
     pub source: PathBuf,
-    /// Where packages are installed that others need.
+    /// The folder with the installed packages that others need.
     pub installed: PathBuf,
     pub log: PathBuf,
 }
 
-/// All of them, each behind what it needs.
+/// All packages, each behind those that it needs.
 pub const PACKAGES: &[Package] = &[
     Package { name: "gmp", on_qemu: false, build: gmp, programs: gmp_programs },
     Package { name: "nettle", on_qemu: true, build: nettle, programs: nettle_programs },
@@ -64,14 +65,14 @@ impl Place {
         self.step(folder, "make", &[&[&*jobs], arguments].concat())
     }
 
-    /// Configures it to be installed with the others, without shared libraries.
+    /// Configures the package to be installed with the others, without shared libraries.
     fn configure(&self, host: &str, more: &[&str]) -> Result<(), String> {
         let (host, prefix) = (format!("--host={host}"), format!("--prefix={}", self.installed.display()));
         let usual = [BUILDS, &*host, &*prefix, "--disable-shared", "--enable-static"];
         self.step(".", "./configure", &[&usual, more].concat())
     }
 
-    /// A value of a Makefile, in words.
+    /// Returns a value of a Makefile, in words.
     fn words(&self, folder: &str, variable: &str) -> Result<Vec<String>, String> {
         let rule = format!("print-{variable}: ; @echo $({variable})");
         let folder = self.source.join(folder);
@@ -89,7 +90,7 @@ impl Place {
     }
 }
 
-/// The tests of a folder as automake has them, run as it does.
+/// Returns the tests of a folder as automake names them, to be run as automake does.
 fn automake(
     place: &Place,
     folder: &str,
@@ -98,7 +99,7 @@ fn automake(
     named(place, folder, "TESTS", environment)
 }
 
-/// The programs that a variable of a Makefile names, without the scripts among them.
+/// Returns the programs that a variable of a Makefile names, without the scripts among them.
 fn named(
     place: &Place,
     folder: &str,
@@ -122,14 +123,14 @@ fn is_program(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x7fELF"
 }
 
-/// The tools of a package whose machine has another name than the compiler.
+/// Returns the names of the cross tools, for a package whose machine has another name than the compiler.
 fn tools() -> Vec<String> {
     let tools = [("CC", "gcc"), ("AR", "ar"), ("NM", "nm"), ("RANLIB", "ranlib"), ("STRIP", "strip")];
     tools.iter().map(|(name, tool)| format!("{name}={CROSS}{tool}")).collect()
 }
 
 fn gmp(place: &Place) -> Result<(), String> {
-    // Debian leaves the manual out, and with it a Makefile.
+    // Debian leaves out the manual, and a Makefile with it.
     let manual = place.source.join("doc");
     std::fs::create_dir_all(&manual)
         .and_then(|()| std::fs::write(manual.join("Makefile.in"), "all check install:\n"))
@@ -146,7 +147,7 @@ fn gmp(place: &Place) -> Result<(), String> {
 fn gmp_programs(place: &Place) -> Result<Vec<Program>, String> {
     let mut all = Vec::new();
     for folder in ["", "misc", "mpn", "mpz", "mpq", "mpf", "rand"] {
-        // A tenth of the random trials, which are more than a processor that is emulated gets through.
+        // A tenth of the random trials is enough: an emulated processor does not get through all of them.
         for mut program in automake(place, &format!("tests/{folder}"), &[("GMP_CHECK_REPFACTOR", "0.1")])? {
             if !folder.is_empty() {
                 program.name = format!("{folder}/{}", program.name);
@@ -167,7 +168,7 @@ fn nettle(place: &Place) -> Result<(), String> {
     place.make("testsuite", &programs.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Without the scripts, which test tools.
+/// Returns Nettle's programs without the scripts, which test tools.
 fn nettle_programs(place: &Place) -> Result<Vec<Program>, String> {
     named(place, "testsuite", "TS_C", &[])
 }
@@ -198,7 +199,7 @@ fn mbedtls(place: &Place) -> Result<(), String> {
     steps.iter().try_for_each(|step| place.make(".", &[&compiler, &archiver, "LDFLAGS=-static", step]))
 }
 
-/// Each is a program with a file of data beside it.
+/// Returns the programs, each of which has a file of data beside it.
 fn mbedtls_programs(place: &Place) -> Result<Vec<Program>, String> {
     let folder = place.source.join("tests");
     let mut names = endings(&folder, ".datax")?;
@@ -224,7 +225,7 @@ fn openssl(place: &Place) -> Result<(), String> {
     place.make(".", &["build_sw"])
 }
 
-/// The recipes, which start programs as they are told.
+/// Returns the recipes, which start programs under the emulator that they are given.
 fn openssl_programs(place: &Place) -> Result<Vec<Program>, String> {
     let names = endings(&place.source.join("test/recipes"), ".t")?;
     // The harness itself runs these before all others.
@@ -239,7 +240,7 @@ fn openssl_programs(place: &Place) -> Result<Vec<Program>, String> {
     Ok(names.map(program).collect())
 }
 
-/// The files of a folder that end so, without that end, in order.
+/// Returns the files of a folder that end so, without that end, in order.
 fn endings(folder: &Path, end: &str) -> Result<Vec<String>, String> {
     let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let names = entries.map_while(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -7,17 +7,18 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use super::super::tap::{self, Test, Verdict};
 
-/// The seconds of processor time that a process may use, so that a busy machine ends none. Under qemu some programs that use a
-/// T4's GMP go round forever, and programs that take longer are not compared.
+/// The seconds of processor time that a process may use. The limit counts no waiting, so that a busy machine ends no
+/// program. Under qemu some programs that use a T4's GMP go round forever, and programs that take longer are not
+/// compared.
 const LIMIT_S: u32 = 900;
 const QEMU_LIMIT_S: u32 = 180;
 
-/// How many times as long a program may take by the clock, which ends one that waits forever.
+/// The factor for the time by the clock, after which a program that waits forever is ended.
 const PATIENCE: u32 = 6;
 
 /// The exit status of `timeout` when it ended a program.
 const TIMED_OUT: i32 = 124;
-/// What automake's tests say that have nothing to test.
+/// The exit status of automake's tests that have nothing to test.
 const SKIPPED: i32 = 77;
 
 /// A cross compiler's libraries.
@@ -25,52 +26,52 @@ const SYSROOT: &str = "/usr/sparc64-linux-gnu";
 
 /// A test program.
 pub struct Program {
-    /// As the list has it, behind its package's.
+    /// The name in the list, behind its package's name.
     pub name: String,
     pub file: PathBuf,
-    /// Where it is started.
+    /// The folder in which it is started.
     pub folder: PathBuf,
     pub environment: Vec<(&'static str, &'static str)>,
     pub kind: Kind,
 }
 
-/// How a program is run, and what it says.
+/// The way in which a program is run and reports its results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// How it ends says all.
+    /// The exit status is the whole result.
     Plain,
     /// A line for each test, as mbedtls writes it.
     Lines,
-    /// One of OpenSSL's recipes, which starts programs behind what it is told, and whose results are TAP.
+    /// One of OpenSSL's recipes, which starts programs behind the command that it is given, and whose results are TAP.
     Recipe,
 }
 
-/// What runs a program.
+/// An emulator that runs programs.
 pub struct Emulator {
-    /// Its name, also that of the folder with what the programs said.
+    /// The emulator's name, also that of the folder with the programs' output.
     pub name: &'static str,
     /// The command before the program.
     words: Vec<String>,
     limit_s: u32,
-    /// Whether it is the one that is tested, whose own faults count.
+    /// True for the emulator that is tested, whose own faults count.
     is_ours: bool,
 }
 
 impl Emulator {
-    /// `millstream sparc`, of which a T4 is the default.
+    /// Returns `millstream sparc`, which emulates a T4 by default.
     pub fn ours(program: &Path) -> Emulator {
         let words = [&*program.to_string_lossy(), "sparc", "--sysroot", SYSROOT].map(str::to_owned);
         Emulator { name: "ours", words: words.into(), limit_s: LIMIT_S, is_ours: true }
     }
 
-    /// qemu-sparc64, which has an older processor.
+    /// Returns qemu-sparc64, which has an older processor.
     pub fn qemu() -> Emulator {
         let words = ["qemu-sparc64", "-L", SYSROOT].map(str::to_owned);
         Emulator { name: "qemu", words: words.into(), limit_s: QEMU_LIMIT_S, is_ours: false }
     }
 
-    /// Runs a program to its end, with what it says in a folder. Nothing if that says nothing of the program: it can't be run by
-    /// this emulator.
+    /// Runs a program to its end, with its output in a folder. Returns nothing if this emulator can't run it, because
+    /// the result then says nothing about the program.
     ///
     /// # Errors
     /// When it can't be started.
@@ -86,7 +87,7 @@ impl Emulator {
                 timeout.args(&self.words).arg(&program.file);
             }
             Kind::Recipe => {
-                // The harness knows a recipe by what stands behind its number.
+                // The harness knows a recipe by the text behind its number.
                 let test = program.name.split_once('-').map_or("", |(_, test)| test);
                 timeout.arg("perl").arg(&program.file).arg(test).env("EXE_SHELL", self.words.join(" "));
                 let own = output.with_extension("results");
@@ -120,13 +121,13 @@ impl Emulator {
     }
 }
 
-/// Where what a program said is kept.
+/// Returns the file with a program's output.
 pub fn log(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}.log", name.replace('/', "-")))
 }
 
-/// Whether a program ended because the processor that is emulated lacks instructions, or by a fault of the emulator: it says
-/// nothing of the program then.
+/// Returns true if a program ended because the emulated processor lacks instructions, or by a fault of the emulator.
+/// The result then says nothing about the program.
 fn lacks(status: ExitStatus) -> bool {
     let signal = status.signal().or_else(|| status.code().filter(|code| *code > 128).map(|code| code - 128));
     status.code() == Some(TIMED_OUT)
@@ -144,7 +145,7 @@ mod number {
     pub const XCPU: i32 = 24;
 }
 
-/// A program as a whole.
+/// Returns the result of a program as a whole.
 fn whole(name: &str, status: ExitStatus, parts: Vec<Test>) -> Test {
     let verdict = match status.code() {
         Some(0) => Verdict::Passed,
@@ -154,7 +155,7 @@ fn whole(name: &str, status: ExitStatus, parts: Vec<Test>) -> Test {
     Test { number: 0, name: name.to_owned(), verdict, parts }
 }
 
-/// The tests of which mbedtls's programs say how they ended, at the end of a line of dots.
+/// Reads the tests of mbedtls's programs, whose lines end with the result behind a line of dots.
 fn lines(said: &str) -> Vec<Test> {
     const ENDS: &[(&str, Verdict)] =
         &[("PASS", Verdict::Passed), ("FAILED", Verdict::Failed), ("----", Verdict::Skipped)];
