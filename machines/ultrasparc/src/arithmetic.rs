@@ -5,18 +5,18 @@
 //! A number is a slice with the least significant word first, as the T4's `montmul` and the modular arithmetic units of
 //! T1 and T2 have it. Nothing here allocates, and the time depends on lengths only, never on values.
 
-/// The longest number that [`montgomery_square`] has room to square for itself: the T4's 2048 bits. Longer ones take
-/// the way of [`montgomery_multiply`].
+/// The longest number that [`montgomery_square`] has room to square for itself: the T4's 2048 bits. Longer ones go
+/// through [`montgomery_multiply`].
 const SQUARE_WORDS: usize = 32;
 
-/// `sum + a * b + carry`: its low word, and its high one, which never overflows.
+/// Returns `sum + a * b + carry` as its low word and its high one, which never overflows.
 #[inline(always)]
 const fn multiply_add(sum: u64, a: u64, b: u64, carry: u64) -> (u64, u64) {
     let wide = a as u128 * b as u128 + sum as u128 + carry as u128;
     (wide as u64, (wide >> 64) as u64)
 }
 
-/// −n⁻¹ modulo 2^64, for an odd `n`: what Montgomery's products want to know of the lowest word of a modulus.
+/// Returns −n⁻¹ modulo 2^64, for an odd `n`. Montgomery's products need it for the lowest word of a modulus.
 ///
 /// ```
 /// use millstream_ultrasparc::arithmetic::negative_inverse;
@@ -25,7 +25,7 @@ const fn multiply_add(sum: u64, a: u64, b: u64, carry: u64) -> (u64, u64) {
 /// ```
 #[must_use]
 pub const fn negative_inverse(n: u64) -> u64 {
-    // n is its own inverse modulo 8; each of Newton's steps doubles the bits that are right.
+    // n is its own inverse modulo 8, and each of Newton's steps doubles the number of right bits.
     let (mut inverse, mut step) = (n, 0);
     while step < 5 {
         inverse = inverse.wrapping_mul(2u64.wrapping_sub(n.wrapping_mul(inverse)));
@@ -54,7 +54,7 @@ pub fn multiply(x: &mut [u64], a: &[u64], b: &[u64]) {
     }
 }
 
-/// `x = a²`: each product of two different words is made once.
+/// `x = a²`, in which each product of two different words is made once.
 ///
 /// # Panics
 /// Unless `x` is twice as long as `a`.
@@ -64,7 +64,7 @@ pub fn square(x: &mut [u64], a: &[u64]) {
     for (i, &word) in a.iter().enumerate() {
         x[i + a.len()] = add_product(&mut x[2 * i + 1..i + a.len()], &a[i + 1..], word);
     }
-    // Twice those, and the squares of the words.
+    // The products so far count twice, and the squares of the words are added.
     let (mut carry, mut shifted_out) = (0, 0);
     for (pair, &word) in x.as_chunks_mut::<2>().0.iter_mut().zip(a) {
         let doubled = [pair[0] << 1 | shifted_out, pair[1] << 1 | pair[0] >> 63];
@@ -76,7 +76,7 @@ pub fn square(x: &mut [u64], a: &[u64]) {
     }
 }
 
-/// `x += a * word`, of equal lengths; the word that is carried out.
+/// `x += a * word`, of equal lengths. Returns the word that is carried out.
 #[inline(always)]
 fn add_product(x: &mut [u64], a: &[u64], word: u64) -> u64 {
     let mut carry = 0;
@@ -88,8 +88,8 @@ fn add_product(x: &mut [u64], a: &[u64], word: u64) -> u64 {
 
 /// `x = a · b · 2^(−64·length) mod n`, with `n0` = −n⁻¹ mod 2^64 ([`negative_inverse`] of the lowest word).
 ///
-/// It is reduced fully if `a · b < n · 2^(64·length)`, so always if one of them is less than `n`. If not, `n` is
-/// subtracted once, and what goes beyond the length is lost: as T1's unit does it.
+/// The result is fully reduced if `a · b < n · 2^(64·length)`, and so whenever one of the factors is less than `n`.
+/// Otherwise `n` is subtracted once, and the part beyond the length is lost, as in T1's unit.
 ///
 /// ```
 /// use millstream_ultrasparc::arithmetic::montgomery_multiply;
@@ -114,12 +114,12 @@ pub fn montgomery_multiply(x: &mut [u64], a: &[u64], b: &[u64], n: &[u64], n0: u
     }
 }
 
-/// Finely integrated operand scanning: each word of `b` multiplies `a`, and what that makes is reduced by a word in the
-/// same loop, as two chains of carries that don't wait for one another.
+/// Finely integrated operand scanning: each word of `b` multiplies `a`, and the same loop reduces the sum by a word.
+/// The two chains of carries don't wait for one another.
 #[inline(always)]
 fn interleaved(x: &mut [u64], a: &[u64], b: &[u64], n: &[u64], n0: u64) {
     let length = x.len();
-    // So that the compiler sees it too.
+    // The slices show the compiler too that the lengths are equal.
     let (a, n) = (&a[..length], &n[..length]);
     x.fill(0);
     let mut top = 0;
@@ -173,7 +173,7 @@ fn separated(x: &mut [u64], a: &[u64], n: &[u64], n0: u64) {
     reduce_once(x, top, n);
 }
 
-/// `x −= n` if the number of `x` with `top` above it is not less than `n`. What is then still above `x` is lost.
+/// `x −= n` if the number of `x` with `top` above it is not less than `n`. A part that is then still above `x` is lost.
 ///
 /// # Panics
 /// Unless `n` is as long as `x`.

@@ -1,7 +1,7 @@
 //! Counts of executed instructions: by instruction, by kind, by function.
 //!
-//! All of it follows from [`Cpu::blocks`](crate::cpu::Cpu::blocks): which words were executed how often. Nothing is
-//! counted while the program runs but each block's executions.
+//! All of it follows from [`Cpu::blocks`](crate::cpu::Cpu::blocks), which tells how often words were executed. While
+//! the program runs, only each block's executions are counted.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,12 +12,12 @@ use crate::program::Program;
 /// The number of times that each instruction was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// By the number of the row.
+    /// The counts by the number of the row.
     by_row: BTreeMap<u16, u64>,
 }
 
 impl Counts {
-    /// Counts what was executed.
+    /// Counts the instructions of these blocks.
     #[must_use]
     pub fn of<'a>(blocks: impl IntoIterator<Item = Executed<'a>>) -> Counts {
         let mut counts = Counts::default();
@@ -36,7 +36,7 @@ impl Counts {
         }
     }
 
-    /// All of them.
+    /// Returns the count of all instructions.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.by_row.values().sum()
@@ -94,9 +94,9 @@ fn executions(block: &Executed<'_>, index: usize) -> u64 {
 /// A program or library in memory.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// What people call it: the last part of its path.
+    /// The name for people: the last part of its path.
     pub name: String,
-    /// Its code and its functions.
+    /// The image's code and functions.
     pub program: Program,
     /// The number that is added to the file's addresses.
     pub bias: u64,
@@ -111,11 +111,11 @@ pub struct Name {
     pub function: String,
 }
 
-/// How often functions were entered: how often their first instructions were executed.
+/// Counts how often functions were entered, which is how often their first instructions were executed.
 ///
-/// `pattern` is a glob on a function's name, or on `library:name`. Where a function has several names, it is counted
-/// under the first that matches. A function that jumps back to its first instruction is counted for each time, as it
-/// was by DTrace, which put its probe there.
+/// `pattern` is a glob on a function's name, or on `library:name`. A function with several names is counted under
+/// the first that matches. A function that jumps back to its first instruction is counted each time, as it was by
+/// DTrace, which put its probe there.
 #[must_use]
 pub fn entries<'a>(
     blocks: impl IntoIterator<Item = Executed<'a>>,
@@ -156,7 +156,7 @@ fn matches(pattern: &str, library: &str, function: &str) -> bool {
 pub fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where the last star was, and what it has taken so far.
+    // The place of the last star, and the end of the text that it has taken so far.
     let mut star = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -192,7 +192,7 @@ pub struct Paths {
 
 /// The crypto instructions in the images' functions, executed or not.
 ///
-/// Words outside of functions are left out: tables stand there.
+/// Words outside of functions are left out, because they belong to tables.
 #[must_use]
 pub fn crypto_paths<'a>(
     blocks: impl IntoIterator<Item = Executed<'a>>,
@@ -220,7 +220,7 @@ pub fn crypto_paths<'a>(
     found
 }
 
-/// How often crypto instructions were executed, by their addresses.
+/// Counts how often crypto instructions were executed, by their addresses.
 fn crypto_executions<'a>(blocks: impl IntoIterator<Item = Executed<'a>>) -> HashMap<u64, u64> {
     let mut executed = HashMap::new();
     for block in blocks {

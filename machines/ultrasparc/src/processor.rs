@@ -1,4 +1,4 @@
-//! The processors, what each of them has, and what its operating systems said about it.
+//! The processors, the features of each, and the words with which its operating systems described them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,12 +35,12 @@ impl Processor {
         }
     }
 
-    /// What its instruction set has.
+    /// Returns the features of its instruction set.
     #[must_use]
     pub fn features(self) -> Features {
         use Feature as F;
         let base = Features::of(&[F::V9, F::Vis]);
-        // Of these the T1 itself has block initialisation only: its kernels emulate the rest.
+        // The T1 itself has only block initialisation of these, and its kernels emulate the rest.
         let t1 = base.with(&[F::Popc, F::AsiBlkInit, F::Vis2]);
         let t3 = t1.with(&[F::Fmaf, F::Vis3, F::Hpc]);
         let t4 = [
@@ -69,15 +69,15 @@ impl Processor {
     }
 }
 
-/// What an operating system calls a feature.
+/// The name and bits by which operating systems know a feature.
 struct Capability {
     /// Solaris's name for it, as `isainfo` shows it and `LD_HWCAP` took it.
     name: &'static str,
     /// The parts it stands for.
     features: &'static [Feature],
-    /// Its bit of Solaris's first word of hardware capabilities.
+    /// The bit in Solaris's first word of hardware capabilities.
     solaris: u32,
-    /// Its bit of Linux's `AT_HWCAP`.
+    /// The bit in Linux's `AT_HWCAP`.
     linux: u64,
 }
 
@@ -90,11 +90,11 @@ const fn capability(
     Capability { name, features, solaris: 1 << solaris_bit, linux }
 }
 
-/// In Linux's word: there are crypto instructions, of which `%cfr` says more.
+/// Linux's bit for crypto instructions, of which `%cfr` says more.
 const LINUX_CRYPTO: u64 = 0x400_0000;
 
-/// What Solaris names, by its bits. Its `mont` is two instructions.
-/// Ref. `ELF_SPARC_HWCAP_*` of binutils' `include/elf/sparc.h`; `HWCAP_SPARC_*` of Linux's `arch/sparc/include/asm/elf_64.h`.
+/// The features that Solaris names, by its bits. Its `mont` stands for two instructions. Ref. `ELF_SPARC_HWCAP_*` of
+/// binutils' `include/elf/sparc.h`; `HWCAP_SPARC_*` of Linux's `arch/sparc/include/asm/elf_64.h`.
 const CAPABILITIES: &[Capability] = &[
     capability("popc", &[Feature::Popc], 4, 0x1000),
     capability("vis", &[Feature::Vis], 5, 0x2000),
@@ -122,11 +122,11 @@ const CAPABILITIES: &[Capability] = &[
 /// Solaris's bits for 32-bit programs alone, with their names: `v8plus`, `div32`, `mul32`.
 const OF_32_BITS: [(&str, u32); 3] = [("v8plus", 8), ("div32", 2), ("mul32", 1)];
 
-/// How long a line of `isainfo` is at most.
+/// The longest line of `isainfo`.
 const LINE: usize = 80;
 
 impl Processor {
-    /// What Linux puts into `AT_HWCAP` for this processor with these features.
+    /// Returns the value that Linux puts into `AT_HWCAP` for this processor with these features.
     ///
     /// ```
     /// use millstream_ultrasparc::processor::Processor;
@@ -136,7 +136,7 @@ impl Processor {
     /// ```
     #[must_use]
     pub fn linux_hwcap(self, features: Features) -> u64 {
-        // FLUSH, STBAR, SWAP, MULDIV, V9; and what each has that executes V8+.
+        // FLUSH, STBAR, SWAP, MULDIV and V9, and the features of every processor that executes V8+.
         const ALWAYS: u64 = 0x1f;
         const MUL32_DIV32_V8PLUS: u64 = 0xb00;
         const BLKINIT: u64 = 0x40;
@@ -159,7 +159,7 @@ impl Processor {
         self.present(features).fold(more, |bits, capability| bits | capability.solaris)
     }
 
-    /// What `isainfo -v` printed.
+    /// Returns the output of `isainfo -v`.
     #[must_use]
     pub fn isainfo(self, features: Features) -> String {
         let names: Vec<_> = self.present(features).map(|capability| capability.name).collect();
@@ -172,8 +172,9 @@ impl Processor {
         )
     }
 
-    /// The capabilities of which each part is there, by Solaris's bits. Of a T1 both systems told what it has itself, not what
-    /// they emulate. Ref. illumos' `niagara.c`; Linux's `mdesc_cpu_hwcap_list` and `init_sparc64_elf_hwcap`.
+    /// Returns the capabilities all of whose parts are there, by Solaris's bits. Of a T1 both systems told its own
+    /// features, not those that they emulate. Ref. illumos' `niagara.c`; Linux's `mdesc_cpu_hwcap_list` and
+    /// `init_sparc64_elf_hwcap`.
     fn present(self, features: Features) -> impl Iterator<Item = &'static Capability> {
         let emulated =
             move |capability: &Capability| self == Processor::T1 && capability.name != "asi_blk_init";
@@ -195,7 +196,7 @@ impl Processor {
     }
 }
 
-/// Words in indented lines.
+/// Formats words in indented lines.
 fn lines(words: &[&str]) -> String {
     let mut text = String::new();
     let mut line = String::new();
@@ -288,13 +289,14 @@ impl Features {
         Features(self.0 & !(1 << feature as u8))
     }
 
-    /// Whether the feature is in the set.
+    /// Returns true if the feature is in the set.
     #[must_use]
     pub const fn has(self, feature: Feature) -> bool {
         self.0 >> feature as u8 & 1 != 0
     }
 
-    /// This set without what `removed` names: Solaris's names with a minus before each, as `LD_HWCAP` took them.
+    /// Returns this set without the features that `removed` names: Solaris's names with a minus before each, as
+    /// `LD_HWCAP` took them.
     ///
     /// ```
     /// use millstream_ultrasparc::processor::{Feature, Processor};
@@ -305,7 +307,7 @@ impl Features {
     /// ```
     ///
     /// # Errors
-    /// A word without a minus, or a name that is none: the text names those that are.
+    /// A word without a minus, or an unknown name. The text lists the known ones.
     pub fn removing(self, removed: &str) -> Result<Features, String> {
         removed.split([' ', ',']).filter(|word| !word.is_empty()).try_fold(self, |features, word| {
             let name = word.strip_prefix('-').ok_or_else(|| {
@@ -323,7 +325,8 @@ impl Features {
     }
 }
 
-/// Names beside Solaris's own: the link editor's for block initialisation, and Linux's for the two instructions of `mont`.
+/// Returns the features of a name beside Solaris's own: the link editor's for block initialisation, and Linux's for the
+/// two instructions of `mont`.
 fn other_name(name: &str) -> Option<&'static [Feature]> {
     match name {
         "ASIBlkInit" => Some(&[Feature::AsiBlkInit]),

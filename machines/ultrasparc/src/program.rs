@@ -1,4 +1,4 @@
-//! A program's file, or a library's: its code, and where its functions are.
+//! A program's file, or a library's: its code, and the places of its functions.
 //! Ref. System V ABI, SPARC version 9 supplement.
 
 use std::collections::BTreeMap;
@@ -11,44 +11,45 @@ use crate::memory::PAGE_BYTES;
 /// A program's or library's code, functions and segments.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Its code, by address.
+    /// The sections of code, by address.
     pub sections: Vec<Code>,
-    /// Its functions, by address; one that has several names is there under each, the one that people use first.
+    /// The functions, by address. A function with several names is there under each, and the name that people
+    /// use comes first.
     pub functions: Vec<Function>,
-    /// What is put into memory.
+    /// The parts of the file that are put into memory.
     pub segments: Vec<Segment>,
 }
 
 /// A part of the file that is put into memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    /// Where it begins in the file.
+    /// The offset at which the segment begins in the file.
     pub offset: u64,
-    /// Where it is to be in memory; relative to where the file is put, if it may be put anywhere.
+    /// The address in memory, relative to the file's own place if the file may be put anywhere.
     pub address: u64,
-    /// How many bytes of the file it has.
+    /// The length of the segment's part of the file, in bytes.
     pub size: u64,
 }
 
 /// A section of code.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// As in `.text`.
+    /// The name, as in `.text`.
     pub name: String,
-    /// Where it is to be in memory; relative to where the file is put, if it may be put anywhere.
+    /// The address in memory, relative to the file's own place if the file may be put anywhere.
     pub address: u64,
-    /// Its words.
+    /// The words of the code.
     pub words: Vec<u32>,
 }
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its symbol.
+    /// The symbol.
     pub name: String,
-    /// Where it begins.
+    /// The address at which the function begins.
     pub address: u64,
-    /// How many bytes it has; 0 where the file does not say.
+    /// The length in bytes; 0 if the file does not say.
     pub size: u64,
 }
 
@@ -95,10 +96,11 @@ impl Program {
         Ok(Program { sections, functions: functions(&file), segments })
     }
 
-    /// What is added to the file's addresses where the part of it that begins at an offset lies at an address.
+    /// Returns the number that is added to the file's addresses, if the part of it that begins at an offset lies
+    /// at an address.
     #[must_use]
     pub fn bias(&self, offset: u64, address: u64) -> Option<u64> {
-        // A mapping begins with a page, a segment within it.
+        // A mapping begins with a page, while a segment may begin within one.
         let page = |offset: u64| offset - offset % PAGE_BYTES;
         let holds = |part: &&Segment| page(part.offset) <= offset && offset < part.offset + part.size;
         let part = self.segments.iter().find(holds)?;

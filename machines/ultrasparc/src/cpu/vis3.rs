@@ -108,8 +108,8 @@ fn ones_complement_add(a: u16, b: u16) -> u16 {
 
 /// The product over GF(2), as polynomials.
 ///
-/// It takes four bits of `b` at a time, out of the sixteen multiples of `a`: a portable loop that needs no
-/// instruction of the host. GHASH asks for four of these a block.
+/// The loop takes four bits of `b` at a time, out of the sixteen multiples of `a`. It is portable and needs no
+/// instruction of the host. GHASH takes four of these products a block.
 #[must_use]
 pub fn carryless(a: u64, b: u64) -> u128 {
     let mut multiples = [0u128; 16];

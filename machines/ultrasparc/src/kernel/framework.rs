@@ -39,7 +39,7 @@ pub(super) struct Queues {
 #[derive(Clone, Copy)]
 struct Queue {
     handle: u64,
-    /// Its offset in the kernel's memory.
+    /// The queue's offset in the kernel's memory.
     base: u64,
     tail: u64,
 }

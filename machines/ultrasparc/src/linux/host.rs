@@ -372,9 +372,9 @@ pub fn splice_to_memory(pipe: u64, to: &mut [u8], flags: u64) -> Result<u64, Err
 pub struct Message<'a> {
     /// The address of the sender or receiver.
     pub name: &'a mut [u8],
-    /// Its bytes.
+    /// The bytes of the message.
     pub data: &'a mut [u8],
-    /// Its ancillary data.
+    /// The ancillary data.
     pub control: &'a mut [u8],
 }
 

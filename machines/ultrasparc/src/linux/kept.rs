@@ -65,7 +65,7 @@ pub(crate) struct Kept {
     /// The end of the program's data, and its break.
     pub data_end: u64,
     pub break_end: u64,
-    /// Its actions on signals.
+    /// The process's actions on signals.
     pub actions: Actions,
     /// Segments that are attached.
     pub attached: Vec<Attached>,

@@ -125,7 +125,7 @@ impl Process {
         Ok(self.cpu.memory.region(address, length, access)?)
     }
 
-    /// As many of the bytes as can be written. A program may claim more than it has, if the call needs less.
+    /// Returns as many of the bytes as can be written. A program may claim more than it has, if the call needs less.
     pub(crate) fn room(&mut self, address: u64, length: u64) -> Result<Region, Errno> {
         let length = length.min(SPAN_BYTES.saturating_sub(address));
         let length = match self.cpu.memory.region(address, length as usize, Access::Write) {

@@ -127,7 +127,7 @@ impl CipherKind {
         CipherKind::KasumiF8,
     ];
 
-    /// Its name.
+    /// Returns the cipher's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -277,7 +277,7 @@ impl Auth {
         model >= if self as u8 >= 12 { Model::RainbowFalls } else { Model::T2 }
     }
 
-    /// Its name.
+    /// Returns the name of the hash, MAC or checksum.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -120,7 +120,7 @@ pub struct Completed {
     pub work: Work,
     /// True if its operation ended with it.
     pub last: bool,
-    /// Its outcome.
+    /// The outcome of the work.
     pub outcome: Outcome,
 }
 

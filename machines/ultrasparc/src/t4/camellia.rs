@@ -95,11 +95,12 @@ fn fli(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// Six rounds between two layers of FL: keys in registers one after another, each half changed in its place by turns.
+/// Six rounds between two layers of FL: the keys are in registers one after another, and the halves are changed in
+/// place by turns.
 pub const FUSIONS: &[Fusion] = &[Fusion { rows: &["camellia_f"; 6], make: six_rounds }];
 
 fn six_rounds(words: &[Word], _address: u64) -> Option<Op> {
-    // Of the first round: the half that it changes, and the one that is its input.
+    // The op names the first round's registers: the half that the round changes, and the half that is its input.
     let op = doubles(rounds, *words.first()?);
     let fits = |(at, word): (usize, &Word)| {
         let (changed, input) = if at % 2 == 0 { (op.rs2, op.rs3) } else { (op.rs3, op.rs2) };
@@ -124,7 +125,7 @@ fn rounds(cpu: &mut Cpu, op: &Op) -> Step {
 mod tests {
     use super::*;
 
-    /// RFC 3713 §2.2 for 128 bits: k1, k2, and then as they are used.
+    /// RFC 3713 §2.2 for 128 bits: k1, k2, and then the subkeys in the order of use.
     struct Schedule {
         whitening: [u64; 4],
         rounds: [u64; 18],

@@ -1,11 +1,11 @@
 //! DES: `des_ip`, `des_iip`, `des_kexpand`, `des_round`.
 //! Ref. FIPS 46-3; Oracle SPARC Architecture 2011, "DES Cryptographic Operations".
 //!
-//! How a round key lies in its register is not public, and no program can tell: what `des_kexpand` makes goes into
-//! `des_kexpand` and `des_round` only. Here each byte has in its six low bits what one S-box takes: those of S1, S3, S5 and
-//! S7 in the high half and of the others in the low half, so that the expansion E is two rotations. The eight bits of C and
-//! D that this round does not use (FIPS 46-3, permuted choice 2) are in the bytes' top bits, so that the next key can be
-//! made of this one.
+//! The layout of a round key in its register is not public, and no program can tell, because the result of
+//! `des_kexpand` goes into `des_kexpand` and `des_round` only. Here each byte has in its six low bits the input of one
+//! S-box: S1, S3, S5 and S7 in the high half and the others in the low half, so that the expansion E is two rotations.
+//! The eight bits of C and D that this round does not use (FIPS 46-3, permuted choice 2) are in the bytes' top bits, so
+//! that the next key can be made from this one.
 //!
 //! The S-boxes are tables: the time depends on keys and data.
 
@@ -22,7 +22,7 @@ const DES: Kind = Kind { needs: Feature::Des, class: Class::Des };
 pub const INSTRUCTIONS: &[Instruction] = &[
     one_register("des_ip", 0x134, |word, _| doubles(permute, word)),
     one_register("des_iip", 0x135, |word, _| doubles(unpermute, word)),
-    // Immediates above 3 are not public; here they are no instruction.
+    // Immediates above 3 are not public, and the emulator has no instruction for them.
     Instruction {
         operands: &[Operand::D1, Operand::Imm5, Operand::Dd],
         mask: 0xc1f8_3ffc,
@@ -31,12 +31,12 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     DES.four("des_round", 9, |word, _| doubles(round, word)),
 ];
 
-/// `rs1` to `rd`; the place of `rs2` is zero.
+/// A row with `rs1` and `rd`; the place of `rs2` is zero.
 const fn one_register(name: &'static str, opf: u32, decode: fn(Word, u64) -> Op) -> Instruction {
     Instruction { operands: &[Operand::D1, Operand::Dd], mask: 0xc1f8_3fff, ..DES.three(name, opf, decode) }
 }
 
-/// IP as exchanges of bits: of those in the mask with those that far to their left.
+/// IP as exchanges of bits: each exchanges the bits in the mask with those that far to their left.
 const EXCHANGES: [(u32, u64); 5] =
     [(36, 0x0f0f_0f0f), (48, 0x0000_ffff), (30, 0xcccc_cccc), (24, 0xff00_ff00), (33, 0x5555_5555)];
 
@@ -51,7 +51,7 @@ pub fn des_ip(block: u64) -> u64 {
     EXCHANGES.into_iter().fold(block, exchange)
 }
 
-/// The halves exchanged, then the inverse of the initial permutation: what follows the last round.
+/// Exchanges the halves and applies the inverse of the initial permutation, which follows the last round.
 #[must_use]
 pub fn des_iip(block: u64) -> u64 {
     EXCHANGES.into_iter().rev().fold(block.rotate_left(32), exchange)
@@ -81,7 +81,7 @@ const PLACES: [u32; 56] = {
     places
 };
 
-/// A key register of C and D, which have the first bit of C in bit 55.
+/// Packs C and D, which have the first bit of C in bit 55, into a key register.
 fn pack(cd: u64) -> u64 {
     PLACES.iter().enumerate().fold(0, |key, (i, place)| key | (cd >> (55 - i) & 1) << place)
 }
@@ -91,15 +91,15 @@ fn unpack(key: u64) -> u64 {
     PLACES.iter().enumerate().fold(0, |cd, (i, place)| cd | (key >> place & 1) << (55 - i))
 }
 
-/// Both halves of C and D rotated to the left.
+/// Rotates C and D to the left, each for itself.
 fn rotate(cd: u64, count: u32) -> u64 {
     const HALF: u64 = (1 << 28) - 1;
     let half = |x: u64| (x << count | x >> (28 - count)) & HALF;
     half(cd >> 28 & HALF) << 28 | half(cd & HALF)
 }
 
-/// `des_kexpand`: for 0 the first round's key of the key itself, for 1 to 3 a later one of another, whose C and D are
-/// rotated by 1, 2 or 4 bits more.
+/// `des_kexpand`: for 0 it makes the first round's key from the key itself, and for 1 to 3 a later one from another,
+/// whose C and D are rotated by 1, 2 or 4 bits more.
 #[must_use]
 pub fn des_kexpand(key: u64, imm: u8) -> u64 {
     let rotated = match imm {
@@ -129,11 +129,11 @@ static BOXES: [[u32; 64]; 8] = {
     boxes
 };
 
-/// The function f. E takes six bits every four, beginning with the last: every other six are the low bits of the bytes
-/// of a rotation.
+/// The function f. E takes six bits every four, beginning with the last, so every other six are the low bits of the
+/// bytes of a rotation.
 ///
-/// Each box has bits of its own in the result, so a sum is as good as an exclusive or. Both by turns keep the compiler from
-/// making one chain of eight, for which the next round would wait.
+/// Each box has bits of its own in the result, so a sum is as good as an exclusive or. The code uses both by turns, so
+/// that the compiler does not make one chain of eight, for which the next round would wait.
 #[inline(always)]
 fn f(half: u32, key: u64) -> u32 {
     let (high, low) = (half.rotate_right(3) ^ (key >> 32) as u32, half.rotate_left(1) ^ key as u32);
@@ -183,8 +183,8 @@ fn rounds(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// All sixteen rounds, or most of them, as everybody writes them: keys in registers one after another, the block where
-/// it was.
+/// All sixteen rounds, or most of them, as programs usually write them: the keys are in registers one after another,
+/// and the block stays in its place.
 pub const FUSIONS: &[Fusion] = &{
     let mut list = [Fusion { rows: &["des_round"; 8], make: chain }; 7];
     let mut i = 1;
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// How far C and D are rotated in all.
+    /// The total rotation of C and D.
     const ROTATION: [u8; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21, 23, 25, 27, 28];
 
     #[test]

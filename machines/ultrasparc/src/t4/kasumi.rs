@@ -1,9 +1,10 @@
 //! Kasumi: `kasumi_fl_xor`, `kasumi_fi_xor`, `kasumi_fi_fi`.
 //! Ref. 3GPP TS 35.202 (KASUMI); Oracle SPARC Architecture 2011 has the names and the encodings.
 //!
-//! What these compute is not public: no software that can be read uses them. What follows is this project's choice,
-//! after the shape of `camellia_f` and `des_round`, and of what the names say: a round's subkeys are in one register, and
-//! all of KASUMI (the test shows it) is made of the three, in six instructions for two rounds.
+//! The functions of these instructions are not public, and no software that can be read uses them. The following is
+//! this project's choice, after the shape of `camellia_f` and `des_round`, and of the meaning of the names. A round's
+//! subkeys are in one register, and all of KASUMI (the test shows it) is made of the three instructions, six of them
+//! for two rounds.
 //!
 //! A register holds four fields of 16 bits, `[63:48]` to `[15:0]`. A half of the block is in the low two of them.
 //!
@@ -21,8 +22,9 @@
 //!     rd = (a, b)                         the first two steps of FO
 //! ```
 //!
-//! The high half of each result is zero, but for what `rs2` adds to it. So FO is `kasumi_fi_fi`, `kasumi_fi_xor`; an odd
-//! round is FL, FO and an even one FO, FL, of which the last adds the other half of the block.
+//! The high half of each result is zero, except for the part that `rs2` adds to it. So FO is `kasumi_fi_fi`,
+//! `kasumi_fi_xor`. An odd round is FL, FO and an even one FO, FL, and the last instruction of each adds the other half
+//! of the block.
 //!
 //! The S-boxes are tables: the time depends on keys and data.
 

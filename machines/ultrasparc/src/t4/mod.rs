@@ -1,10 +1,10 @@
 //! The T4's crypto instructions: one file a family.
 //!
-//! What an instruction computes is a pure function on the 64-bit values of its registers; its handler moves registers.
-//! Rounds of AES are the host's own where it has them, blocks of the hashes are those of `millstream-engines`, and
-//! numbers of many words are [`arithmetic`](crate::arithmetic)'s. An emulator is no place where the secrets of a service
-//! live: the rounds of DES, Camellia and Kasumi, and of AES on a host that has none, look into tables, and so their time
-//! depends on keys and data. All else takes the same time for all values.
+//! Each instruction is a pure function on the 64-bit values of its registers, and its handler moves registers. Rounds
+//! of AES use the host's own instructions if it has them, blocks of the hashes are those of `millstream-engines`, and
+//! numbers of many words are [`arithmetic`](crate::arithmetic)'s. An emulator is no place for the secrets of a service:
+//! the rounds of DES, Camellia and Kasumi, and of AES on a host without instructions for it, look into tables, so their
+//! time depends on keys and data. All other functions take the same time for all values.
 //!
 //! Ref. Oracle SPARC Architecture 2011, §7.3 to §7.5 and §7.80 on ("AES Cryptographic Operations" and its kin).
 

@@ -1,5 +1,5 @@
-//! What stands around crypto instructions, two or more in one op: loads of a key schedule or of a block, and moves into
-//! the registers that the rounds take.
+//! The instructions around crypto instructions, two or more in one op: loads of a key schedule or of a block, and moves
+//! into the registers that the rounds take.
 
 use crate::cpu::{Cpu, Op, Step};
 use crate::isa::{Fusion, Word, double};
@@ -16,8 +16,8 @@ pub const FUSIONS: &[Fusion] = &[
     Fusion { rows: &["fxor"; 2], make: sums },
 ];
 
-/// `ldd [rs1 + imm], %f` of doubles that follow one another both in memory and in the registers. Ends before the last
-/// register: none wraps.
+/// `ldd [rs1 + imm], %f` of doubles that follow one another both in memory and in the registers. The run ends before
+/// the last register, so that none wraps.
 fn loads(words: &[Word], _address: u64) -> Option<Op> {
     const FLOATING: u32 = 0x23;
     let first = words.first()?;
@@ -39,7 +39,7 @@ fn loads(words: &[Word], _address: u64) -> Option<Op> {
     words.iter().enumerate().all(fits).then_some(op)
 }
 
-/// Loads several doubles; if memory refuses or is not aligned, the single loads find out.
+/// Loads several doubles. If memory refuses or is not aligned, the single loads find that out.
 fn load(cpu: &mut Cpu, op: &Op) -> Step {
     let (address, count) = (cpu.get(op.rs1).wrapping_add(op.imm), usize::from(op.rs3));
     let bytes = cpu.memory.bytes(address, 8 * count, Access::Read);
@@ -68,7 +68,7 @@ fn move_two(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// The registers of an `fxor`: the sum of two, and where it goes.
+/// Returns the registers of an `fxor`: the two that are added, and the one for the sum.
 fn sum_of(word: &Word) -> [u8; 3] {
     [word.rs1(), word.rs2(), word.rd()].map(double)
 }
@@ -140,15 +140,17 @@ mod tests {
                 let mut words = load_words(count, first, displacement);
                 assert!(fuses(FUSIONS, &words), "{count} {first}");
                 check_fused_from(&mut numbers, &words, 0x12000);
-                // Half aligned: a double of which each half is, is loaded all the same.
+                // The address is only half aligned. Each single load of a double accepts that, and so must the fused
+                // one.
                 check_fused_from(&mut numbers, &words, 0x12004);
-                // Not one after another.
+                // The doubles don't follow one another.
                 words[2] ^= 8;
                 assert!(!fuses(FUSIONS, &words));
                 check_fused_from(&mut numbers, &words, 0x12000);
             }
         }
-        // Into the base register's namesake: the integer ones are others.
+        // The loads go to a register with the number of the base register, which is another one: the base is an integer
+        // register.
         check_fused_from(&mut numbers, &load_words(8, 1, 0), 0x12000);
     }
 

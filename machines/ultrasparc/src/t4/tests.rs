@@ -153,7 +153,8 @@ fn cfr_says_what_there_is() {
     assert_eq!(cpu.r[8], 0xfff);
 }
 
-/// What an instruction on registers computes, by name; `imm` is the place of the second or third register.
+/// Returns the result of an instruction on registers, by name; `imm` is the place of the second or third
+/// register.
 fn expected(name: &str, rs1: u64, rs2: u64, rs3: u64, word: Word) -> u64 {
     let unit = aes::units().pop().expect("tables, at least");
     let aes = |kind: usize, half: usize| unit.round[kind]([rs2, rs3], [rs1, rs1])[half];
@@ -229,12 +230,12 @@ fn hashes_in_a_block() {
     }
 }
 
-/// A program executed in blocks, fused, does what it does instruction by instruction.
+/// A program that is executed in blocks, fused, must do the same as instruction by instruction.
 pub(crate) fn check_fused(numbers: &mut Numbers, words: &[u32]) {
     check_fused_from(numbers, words, 0x12000);
 }
 
-/// The same with that in %g1.
+/// Checks the same with this value in %g1.
 pub(crate) fn check_fused_from(numbers: &mut Numbers, words: &[u32], g1: u64) {
     let (mut fused, mut stepped) = (machine(words), machine(words));
     fused.d.fill_with(|| numbers.word());
@@ -253,7 +254,7 @@ pub(crate) fn check_fused_from(numbers: &mut Numbers, words: &[u32], g1: u64) {
     assert_eq!(fused.r, stepped.r, "{words:08x?}");
 }
 
-/// Whether a fusion takes all of the words.
+/// Returns true if a fusion takes all of the words.
 pub(crate) fn fuses(list: &[crate::isa::Fusion], words: &[u32]) -> bool {
     let names: Vec<&str> = words.iter().map(|&word| find(word).unwrap().name).collect();
     let words: Vec<Word> = words.iter().copied().map(Word).collect();
@@ -273,7 +274,7 @@ fn rounds_of_des_and_camellia_fuse() {
     let camellia: Vec<u32> = (0..6).map(|i| assemble("camellia_f", turn(i))).collect();
     assert!(fuses(camellia::FUSIONS, &camellia));
     check_fused(&mut numbers, &camellia);
-    // With one field changed they may not be what they look like.
+    // With one field changed the words may not be what they look like.
     for words in [&des, &camellia] {
         for at in 0..words.len() {
             for shift in [0, 9, 14, 25] {

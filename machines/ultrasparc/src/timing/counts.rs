@@ -1,10 +1,10 @@
 //! Instructions that the guest programs of this crate execute, counted on the emulator.
 //!
-//! `tests/guests.rs` counts them again and compares, so that these are what the programs do.
+//! `tests/guests.rs` counts them again and compares, so that these numbers stay those of the programs.
 
 use crate::isa::Class;
 
-/// Instructions of the guest programs, by what they compute.
+/// The instructions of the guest programs, by their operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Submitting an operation over the fast path: the control word, the doorbell, and one look at its completion.
@@ -15,13 +15,13 @@ pub struct Counts {
     pub aes_software_1kb: u64,
     /// GHASH of 1 KB in software with a table of 16 entries.
     pub ghash_tables_1kb: u64,
-    /// The same with one of 256.
+    /// GHASH of 1 KB in software with a table of 256 entries.
     pub ghash_bytes_1kb: u64,
     /// GHASH of 1 KB with `xmulx`.
     pub ghash_xmulx_1kb: u64,
 }
 
-/// As counted last.
+/// The last counts.
 pub const RECORDED: Counts = Counts {
     fast_submit: 32,
     aes_t4_1kb: 2087,
@@ -31,8 +31,8 @@ pub const RECORDED: Counts = Counts {
     ghash_xmulx_1kb: 2083,
 };
 
-/// `montmul` and `montsqr` together, of one RSA signature by OpenSSL 3.6.3 with its own assembly: bits of the key, and how
-/// many. Counted with `millstream sparc --cpu t4 --mix openssl pkeyutl -sign`.
+/// The number of `montmul` and `montsqr` together in one RSA signature by OpenSSL 3.6.3 with its own assembly, behind
+/// the bits of the key. Counted with `millstream sparc --cpu t4 --mix openssl pkeyutl -sign`.
 pub const RSA_SIGNATURES: [(u64, u64); 3] = [(1024, 1364), (2048, 2588), (4096, 4976)];
 
 /// Bytes of the file whose encryption [`ENC_SOFTWARE`] counts.

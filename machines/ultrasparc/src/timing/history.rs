@@ -1,7 +1,7 @@
 //! Figures that Sun and Oracle published, and the model's beside them.
 //!
-//! Each experiment says which of its points the model was fitted on. The others it predicts, and their error is what
-//! tells whether the model is any good.
+//! Each experiment says on which of its points the model was fitted. The model predicts the others, and their error
+//! shows how good it is.
 
 mod tools;
 
@@ -69,20 +69,21 @@ pub enum Claim {
 /// One published figure and the model's.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it is: `16 bytes`.
+    /// The place of the point, such as `16 bytes`.
     pub at: String,
     /// The published figure.
     pub published: f64,
-    /// As what kind of statement.
+    /// The kind of statement that the published figure is.
     pub claim: Claim,
     /// The model's figure.
     pub model: f64,
-    /// How it comes to it.
+    /// The way in which the model comes to its figure.
     pub how: How,
 }
 
 impl Point {
-    /// By what part the model is too high; nothing where it was fitted, or where there is no figure to be compared with.
+    /// Returns the part by which the model is too high. Returns nothing for a fitted point, or if there is no figure
+    /// for a comparison.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         let comparable = matches!(self.claim, Claim::Measured | Claim::About | Claim::UpTo);
@@ -114,11 +115,11 @@ pub struct Experiment {
     pub title: &'static str,
     /// The source of the figures.
     pub source: &'static str,
-    /// What the figures count.
+    /// The unit of the figures.
     pub unit: &'static str,
     /// The figures.
     pub points: Vec<Point>,
-    /// How the model comes to its figures, and why some are off.
+    /// The model's way to its figures, and the reason why some are off.
     pub note: &'static str,
 }
 
@@ -140,13 +141,14 @@ pub fn experiments(counts: &Counts) -> Vec<Experiment> {
     all
 }
 
-/// 1000s of bytes a second of a call that takes so many cycles, and so many for each byte.
+/// Returns 1000s of bytes a second for a call that takes so many cycles, and so many for each byte.
 fn rate(call: f64, per_byte: f64, bytes: u64) -> f64 {
     let cycles = call + per_byte * bytes as f64;
     p::T4_CLOCK.value / cycles * bytes as f64 / 1e3
 }
 
-/// A table of `openssl speed` beside a call and its bytes; `fitted` says at which lengths it was fitted.
+/// Sets a table of `openssl speed` beside the cycles of a call and its bytes. `fitted` has the lengths at which the
+/// model was fitted.
 fn speed(published: [f64; 5], call: f64, per_byte: f64, fitted: &[u64]) -> Vec<Point> {
     let point = |(bytes, published): (u64, f64)| Point {
         at: format!("{bytes} bytes"),
@@ -228,7 +230,7 @@ fn instructions_and_software() -> Experiment {
 
 fn rsa() -> Experiment {
     let point = |((bits, multiplications), published): ((u64, u64), f64)| {
-        // By the Chinese remainder theorem: numbers of half the bits.
+        // The Chinese remainder theorem halves the bits of the numbers.
         let cycles = multiplications as f64 * model::montmul(bits / 2 / 64);
         let how = if bits == 4096 { How::Predicted } else { How::Fitted };
         let model = p::T4_CLOCK.value / cycles;
@@ -244,7 +246,7 @@ fn rsa() -> Experiment {
     }
 }
 
-/// T2's framework with several operations of one thread in flight: cycles an operation.
+/// Returns the cycles of an operation through T2's framework, with several operations of one thread in flight.
 ///
 /// The thread submits and copies; strands of the kernel drive the units, to which operations go in turn.
 fn framework_cycles(in_flight: usize) -> f64 {
@@ -286,8 +288,8 @@ fn outstanding() -> Experiment {
     }
 }
 
-/// AES-128-CBC in the kernel, so without copies, of 8 KB objects in DRAM on T2: bytes a second of so many cores with so
-/// many threads each.
+/// Returns the rate of AES-128-CBC in the kernel, so without copies, of 8 KB objects in DRAM on T2: bytes a second of
+/// so many cores with so many threads each.
 fn kernel_rate(cores: usize, threads: usize) -> f64 {
     let a_socket = p::T2_CORES.value as usize;
     let mut network = Network::default();

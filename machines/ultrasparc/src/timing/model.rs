@@ -40,7 +40,7 @@ pub enum Bulk {
 }
 
 impl Bulk {
-    /// Its cycles a byte.
+    /// Returns the cycles a byte.
     #[must_use]
     pub fn per_byte(self) -> Parameter {
         match self {
@@ -66,8 +66,8 @@ pub enum Level {
     Dram,
 }
 
-/// Cycles that the unit is busy with one operation. It starts the next one when this one ended: fetching the word, the
-/// key and the first bytes is what small operations wait for.
+/// Returns the cycles for which the unit is busy with one operation. The unit starts the next operation when this one
+/// has ended, so small operations wait for the word, the key and the first bytes to be fetched.
 #[must_use]
 pub fn unit(bulk: Bulk, bytes: u64, level: Level) -> f64 {
     let start = match level {

@@ -1,4 +1,4 @@
-//! Every number of the timing model, and where it comes from.
+//! Every number of the timing model, and its origin.
 //!
 //! Sources are named as follows. *S0*: "Sun's 3rd generation on-chip UltraSPARC security accelerator", Hot Chips 21 (2009).
 //! *S1*: notes on UltraSPARC T2 cryptography (2008, 2009). *S2*: how to tell whether the SPARC T4's cryptography is used (2012).
@@ -18,12 +18,12 @@ pub enum Origin {
     /// The number was chosen so that the model agrees with these published points, which therefore prove nothing
     /// about it.
     Fitted(&'static str),
-    /// Nobody published it; it is our choice: why this one.
+    /// The number is our choice, because nobody published it. The text says why this one.
     Assumed(&'static str),
 }
 
 impl Origin {
-    /// In one word.
+    /// Returns the origin in one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Origin {
         }
     }
 
-    /// By whom, how, on what, or why.
+    /// Returns the text that explains the origin.
     #[must_use]
     pub fn explanation(self) -> &'static str {
         match self {
@@ -123,10 +123,11 @@ parameters! {
     T4_MONTMUL_CALL "T4: the rest of a montmul, with loading its windows" = 366.2 "cycles", Fitted "OSL: RSA-1024 and RSA-2048 signatures a second";
 }
 
-/// Cycles of one instruction of each class, on UltraSPARC II, T1, T2, T3 and T4 in this order; zero where there is none.
+/// Cycles of one instruction of each class, on UltraSPARC II, T1, T2, T3 and T4 in this order; zero if the processor
+/// has none.
 ///
-/// They are those of one strand that has its pipeline for itself and finds its data in the first cache. T1 to T3 execute one
-/// instruction at a time and wait for each; the T4 starts two a cycle and waits for the longest chain.
+/// The cycles are those of one strand that has its pipeline for itself and finds its data in the first cache. T1 to T3
+/// execute one instruction at a time and wait for each; the T4 starts two a cycle and waits for the longest chain.
 pub const CLASSES: &[(Class, [f64; 5], Origin)] = &[
     (Class::Integer, [0.5, 1.0, 1.0, 1.0, 0.5], ISSUE),
     (Class::Shift, [1.0, 1.0, 1.0, 1.0, 0.5], ISSUE),
@@ -190,6 +191,6 @@ const PIPELINE: Origin = Origin::Assumed("about what the pipeline waits for such
 #[must_use]
 pub fn cycles(processor: Processor, class: Class) -> f64 {
     let row = CLASSES.iter().find(|(own, ..)| *own == class);
-    // A class that has no row yet is one of plain instructions.
+    // A class without a row of its own counts as plain instructions.
     row.map_or(1.0, |(_, cycles, _)| cycles[processor as usize])
 }

@@ -1,7 +1,8 @@
-//! Operations that go round stations, each of which serves them in the order of their arrival: strands, units, memory.
+//! Operations that go round stations: strands, units and memory. Each station serves them in the order of their
+//! arrival.
 //!
-//! A closed network: a token is one operation in flight, which begins again when it ends. One token a thread is a synchronous
-//! thread; several that share a thread's station are an asynchronous one.
+//! The network is closed: a token is one operation in flight, which begins again when it ends. One token a thread is a
+//! synchronous thread; several that share a thread's station are an asynchronous one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,12 +10,12 @@ use std::collections::BinaryHeap;
 /// A place where an operation is served.
 pub type Station = usize;
 
-/// For how long an operation needs a station.
+/// The time for which an operation needs a station.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit {
-    /// Which.
+    /// The station.
     pub station: Station,
-    /// How long.
+    /// The time, in cycles.
     pub cycles: f64,
 }
 
@@ -36,11 +37,12 @@ pub struct Visit {
 /// ```
 #[derive(Default)]
 pub struct Network {
-    /// For each server of each station, when it is free.
+    /// The time at which each server of each station is free.
     free: Vec<Vec<f64>>,
 }
 
-/// A token at the end of one of its visits. Ordered by time, then as they came, so that a run is the same each time.
+/// A token at the end of one of its visits. Tokens are ordered by time, and then by their arrival, so that a run is the
+/// same each time.
 struct Arrival {
     time: f64,
     number: u64,
@@ -55,8 +57,9 @@ impl Network {
         self.free.len() - 1
     }
 
-    /// Runs `tokens` tokens until `operations` ended, and as many before that to fill the pipeline: the cycles between
-    /// the ends of two. The route of an operation is asked for by token and by how many operations began before.
+    /// Runs `tokens` tokens until `operations` ended, after as many operations that fill the pipeline. Returns the
+    /// cycles between the ends of two. The route of an operation depends on the token and on the number of operations
+    /// that began before.
     ///
     /// # Panics
     /// Without tokens, or when a route is empty or names no station of this network.
@@ -97,7 +100,7 @@ impl Network {
         }
     }
 
-    /// When somebody who arrives now is served: by the server that is free first.
+    /// Returns the time at which an operation that arrives now has been served, by the server that is free first.
     fn serve(&mut self, Visit { station, cycles }: Visit, now: f64) -> f64 {
         let servers = self.free[station].iter_mut();
         let server = servers.min_by(|a, b| a.total_cmp(b)).expect("a station has a server");

@@ -1,8 +1,8 @@
 //! Arithmetic by the host, rounded to nearest: the result, and whether it is inexact.
 //!
-//! `None` is answered if more than that may be raised, or if the proof of exactness does not hold: near the ends of
-//! the range, and for NaNs. FSR.cexc says of each instruction if it was exact, so the question can't be left out;
-//! answering it takes a few operations.
+//! The functions return `None` if another exception may be raised, or if the proof of exactness does not hold: near
+//! the ends of the range, and for NaNs. FSR.cexc says of each instruction if it was exact, so this can't be left
+//! out, and it takes only a few operations.
 
 use std::ops::RangeInclusive;
 
@@ -33,7 +33,7 @@ fn trailing(value: f64) -> u32 {
 fn is_product(a: f64, b: f64, product: f64) -> bool {
     match trailing(a) + trailing(b) {
         0..52 => false,
-        // It is exact if it has 105 bits, that is if no carry went to the exponent.
+        // The product is exact if it has 105 bits, that is if no carry went to the exponent.
         52 => exponent(product) + 1023 == exponent(a) + exponent(b),
         _ => true,
     }
@@ -46,7 +46,7 @@ pub fn add(a: f64, b: f64) -> Option<(f64, bool)> {
     (exponent(sum) < 0x7fe).then_some((sum, error != 0.0))
 }
 
-/// A sum, and exactly what rounding took from it. Knuth, TAOCP 4.2.2, theorem B.
+/// Returns a sum, and exactly the part that rounding took from it. Knuth, TAOCP 4.2.2, theorem B.
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;

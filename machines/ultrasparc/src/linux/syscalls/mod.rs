@@ -31,11 +31,11 @@ pub type Answer = Result<u64, Errno>;
 /// One call.
 #[derive(Clone, Copy)]
 pub struct Call {
-    /// Its number on SPARC.
+    /// The call's number on SPARC.
     pub number: u16,
-    /// Its name.
+    /// The call's name.
     pub name: &'static str,
-    /// How each argument is shown: `d` a number, `x` bits, `p` an address, `s` a text.
+    /// The form of each argument in reports: `d` a number, `x` bits, `p` an address, `s` a text.
     pub shown: &'static str,
     /// The function that answers it.
     pub run: fn(&mut Process, &[u64; 6]) -> Answer,

@@ -9,12 +9,12 @@ use crate::linux::host;
 use crate::linux::kept::{Ended, Kept, Left};
 use crate::linux::process::Process;
 
-/// The stack of a host's thread. Nothing on it grows with the program's doings.
+/// The stack of a host's thread. Nothing that a program does makes it grow.
 const STACK_BYTES: usize = 1 << 20;
 
 /// The state with which a new thread begins.
 pub(crate) struct Beginning {
-    /// Its registers.
+    /// The thread's registers.
     pub cpu: Cpu,
     /// The word that is cleared, and woken, when it ends.
     pub clear_tid: u64,

@@ -1,9 +1,9 @@
-//! The fits are computed again, and what is predicted is held against what was published.
+//! Computes the fits again, and compares the predictions with the published figures.
 
 use super::*;
 use crate::timing::counts::RECORDED;
 
-/// What a call costs beside its bytes, from a published rate.
+/// Returns the cycles of a call beside its bytes, from a published rate.
 fn call(rate: f64, bytes: u64, per_byte: f64) -> f64 {
     (p::T4_CLOCK.value / (rate * 1e3) - per_byte) * bytes as f64
 }

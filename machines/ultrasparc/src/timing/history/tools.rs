@@ -1,6 +1,7 @@
 //! S1's command-line tools on T2, and S0's cost of cryptography to the processor.
 //!
-//! None of these figures went into a fit. The model has of files only that the kernel copies each byte in and out.
+//! None of these figures went into a fit. All that the model has of files is that the kernel copies each byte in
+//! and out.
 
 use super::{Claim, Experiment, How, LARGE, ONE_KB, Point, SMALL};
 use crate::processor::Processor;
@@ -8,9 +9,9 @@ use crate::timing::counts::{ENC_SOFTWARE, ENC_SOFTWARE_BYTES};
 use crate::timing::model::{self, Bulk, Level};
 use crate::timing::parameters as p;
 
-/// What `openssl enc` reads at a time.
+/// The number of bytes that `openssl enc` reads at a time.
 const ENC_BUFFER: u64 = 8 << 10;
-/// What `encrypt` read at a time before S1 changed it, and after.
+/// The number of bytes that `encrypt` read at a time before S1 changed it, and after.
 const ENCRYPT_BUFFERS: [u64; 2] = [32 << 10, 64 << 10];
 
 /// Cycles a byte of a file that is read and written: the kernel copies it both times.
