@@ -17,7 +17,7 @@ use nix::sys::time::TimeValLike;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
-use crate::commands::{Context, man, print};
+use crate::commands::{Context, pages, print};
 use crate::error::{Error, exit, plain};
 use crate::observe::compare::{Comparison, Sample, outputs};
 use crate::observe::explain::explain;
@@ -41,7 +41,7 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 /// under the same tracer, so the cost of tracing makes no difference. CMD must do the same amount of work
 /// each time. A program that works for a fixed time, as openssl speed does, takes that time either way.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::COMPARE))]
+#[command(after_long_help = pages::help(pages::COMPARE))]
 pub(super) struct Compare {
     #[command(flatten)]
     features: Features,

@@ -2,7 +2,7 @@
 
 use millstream_engines::modes::Direction;
 
-use crate::commands::{Context, crypt, man};
+use crate::commands::{Context, crypt, pages};
 use crate::error::Error;
 
 /// Decrypt a file or standard input
@@ -13,7 +13,7 @@ use crate::error::Error;
 #[command(
     override_usage = "decrypt -l\n       decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
-    after_long_help = man::help(man::DECRYPT)
+    after_long_help = pages::help(pages::DECRYPT)
 )]
 pub(super) struct Decrypt {
     #[command(flatten)]

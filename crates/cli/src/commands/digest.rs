@@ -9,7 +9,7 @@ use millstream_engines::crc::{Castagnoli, Crc, Ieee, Polynomial};
 use millstream_engines::hash::{Hash, Hasher};
 
 use crate::commands::sum::{self, Style, Sum};
-use crate::commands::{Context, man, print};
+use crate::commands::{Context, pages, print};
 use crate::error::Error;
 
 /// Compute the digest of files or of standard input
@@ -19,7 +19,7 @@ use crate::error::Error;
 #[derive(clap::Args)]
 #[command(
     override_usage = "digest -l\n       digest [-v] -a ALGORITHM [FILE]...",
-    after_long_help = man::help(man::DIGEST)
+    after_long_help = pages::help(pages::DIGEST)
 )]
 pub(super) struct Digest {
     /// The algorithm; -l lists them

@@ -2,7 +2,7 @@
 
 use millstream_engines::modes::Direction;
 
-use crate::commands::{Context, crypt, man};
+use crate::commands::{Context, crypt, pages};
 use crate::error::Error;
 
 /// Encrypt a file or standard input
@@ -14,7 +14,7 @@ use crate::error::Error;
 #[command(
     override_usage = "encrypt -l\n       encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
-    after_long_help = man::help(man::ENCRYPT)
+    after_long_help = pages::help(pages::ENCRYPT)
 )]
 pub(super) struct Encrypt {
     #[command(flatten)]

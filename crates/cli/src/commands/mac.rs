@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::codes::hash_code;
 use crate::commands::sum::{self, Style, Sum};
-use crate::commands::{Context, cautions, crypt, isolated, man, print};
+use crate::commands::{Context, cautions, crypt, isolated, pages, print};
 use crate::error::Error;
 use crate::secret::{self, Secret};
 
@@ -26,7 +26,7 @@ use crate::secret::{self, Secret};
 #[derive(clap::Args)]
 #[command(
     override_usage = "mac -l\n       mac [-v] -a ALGORITHM [-k KEYFILE | --passphrase-file FILE] [FILE]...",
-    after_long_help = man::help(man::MAC)
+    after_long_help = pages::help(pages::MAC)
 )]
 pub(super) struct Mac {
     /// The algorithm; -l lists them

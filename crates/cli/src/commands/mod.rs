@@ -24,6 +24,7 @@ mod mac;
 mod man;
 mod move_grant;
 mod openssl_conf;
+mod pages;
 mod reload;
 mod revoke;
 mod run;

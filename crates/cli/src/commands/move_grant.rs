@@ -2,7 +2,7 @@
 
 use millstream::isolated::Service;
 
-use crate::commands::{At, man};
+use crate::commands::{At, pages};
 use crate::error::Error;
 
 /// Move a grant to another worker
@@ -10,7 +10,7 @@ use crate::error::Error;
 /// The worker that has it finishes the operations in flight and hands over its keys and its place in the
 /// queues. The client notices nothing. Only root, the service's user and the policy's operators may do this.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::MOVE))]
+#[command(after_long_help = pages::help(pages::MOVE))]
 pub(super) struct Move {
     /// The number of the grant, as `millstream status` shows it
     grant: u64,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::{man, print};
+use crate::commands::{pages, print};
 use crate::error::{Error, plain};
 use crate::programs::base::{self, Base};
 use crate::programs::configuration::Configuration;
@@ -13,7 +13,7 @@ use crate::programs::module;
 /// The output includes and extends the existing configuration: other providers and settings stay as they are. A
 /// program uses it when OPENSSL_CONF names the file that it was written to.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::OPENSSL_CONF))]
+#[command(after_long_help = pages::help(pages::OPENSSL_CONF))]
 pub(super) struct OpensslConf {
     /// Keep keys in the service, out of the programs' reach
     #[arg(short = 'I', long)]

@@ -2,7 +2,7 @@
 
 use millstream::isolated::{Service, ServiceError};
 
-use crate::commands::{At, Context, man};
+use crate::commands::{At, Context, pages};
 use crate::error::{Error, exit};
 
 /// Take grants away from their owners
@@ -11,7 +11,7 @@ use crate::error::{Error, exit};
 /// grant's keys are zeroised. Users may revoke their own grants; root, the service's user and the policy's
 /// operators may revoke any.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::REVOKE))]
+#[command(after_long_help = pages::help(pages::REVOKE))]
 pub(super) struct Revoke {
     /// Numbers of grants, as `millstream status` shows them
     #[arg(value_name = "GRANT", required_unless_present = "all")]

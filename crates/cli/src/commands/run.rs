@@ -10,7 +10,7 @@ use millstream_protocol::SOCKET_VARIABLE;
 use serde_json::{Value, json};
 
 use crate::commands::openssl_conf::From;
-use crate::commands::{Context, man, print};
+use crate::commands::{Context, pages, print};
 use crate::error::{Error, exit, plain};
 use crate::observe::explain::explain;
 use crate::observe::features::{self, Features};
@@ -34,7 +34,7 @@ const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
 /// With --without or --with-only, the program can be any at all, and finds the processor without those features.
 /// At the end, a line on standard error says how they were withheld.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::RUN))]
+#[command(after_long_help = pages::help(pages::RUN))]
 pub(super) struct Run {
     #[command(flatten)]
     features: Features,

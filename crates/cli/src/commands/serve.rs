@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tracing::level_filters::LevelFilter;
 
-use crate::commands::man;
+use crate::commands::pages;
 use crate::error::{Error, plain};
 
 /// Serve programs whose keys are to be out of their reach
@@ -29,7 +29,7 @@ use crate::error::{Error, plain};
 /// computes; clients reach it through shared memory. SIGHUP makes the service read the policy file again.
 /// Without --policy, only this user and root may use the service.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::SERVE))]
+#[command(after_long_help = pages::help(pages::SERVE))]
 pub(super) struct Serve {
     /// The path of the socket [default: what MILLSTREAM_SOCKET names, else in this user's runtime directory]
     #[arg(long, value_name = "PATH")]

@@ -12,7 +12,7 @@ use millstream_ultrasparc::linux::{self, Ended, LoadError, Process, Settings};
 use millstream_ultrasparc::processor::{Features, Processor};
 use millstream_ultrasparc::program::Program;
 
-use crate::commands::{Context, man, print};
+use crate::commands::{Context, pages, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::programs::child;
@@ -29,7 +29,7 @@ const NAMED: &str = "--argv0";
 /// T3 (Rainbow Falls) or T4 executes it, with the T4's crypto instructions. Its files and its terminal are
 /// this command's own, and so is its exit status.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::SPARC))]
+#[command(after_long_help = pages::help(pages::SPARC))]
 pub(super) struct Sparc {
     /// The processor: ultrasparc2, t1, t2, t3 or t4
     #[arg(long, value_name = "NAME", default_value = "t4")]

@@ -11,7 +11,7 @@ use millstream_measure::plot::{self, Panel};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::commands::{Context, cautions, man, print};
+use crate::commands::{Context, cautions, pages, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -34,7 +34,7 @@ use crate::speed::{Way, history, panels};
 /// those of the direct calls. A difference is an error. Without an ALGORITHM, the most used ones are
 /// measured; `all` means all, and a name may have * in it.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::SPEED))]
+#[command(after_long_help = pages::help(pages::SPEED))]
 pub(super) struct Speed {
     /// The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, 'aes-*-cbc'
     #[arg(value_name = "ALGORITHM")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream::isolated::Service;
 
-use crate::commands::{At, man, print};
+use crate::commands::{At, pages, print};
 use crate::error::Error;
 use crate::status::live::{History, Screen};
 use crate::status::{Look, View, json, table};
@@ -19,7 +19,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// doorbells, keys, and the rules that its operations broke. Users other than root and the service's own see
 /// only their own grants.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::STATUS))]
+#[command(after_long_help = pages::help(pages::STATUS))]
 pub(super) struct Status {
     #[command(flatten)]
     at: At,

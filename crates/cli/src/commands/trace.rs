@@ -17,7 +17,7 @@ use millstream_observe::trace::{Mode, Options, Progress as Step, Trace as Watch}
 use millstream_observe::without::{Masker, supported};
 use rustix::termios::isatty;
 
-use crate::commands::{Context, man};
+use crate::commands::{Context, pages};
 use crate::error::{Error, exit, plain};
 use crate::observe::features::{self, Features};
 use crate::observe::looking::{self, Place};
@@ -34,7 +34,7 @@ use crate::progress::Progress;
 /// error says whether it used the processor's AES and similar instructions, and which functions of which
 /// libraries did.
 #[derive(clap::Args)]
-#[command(after_long_help = man::help(man::TRACE))]
+#[command(after_long_help = pages::help(pages::TRACE))]
 pub(super) struct Trace {
     /// Report what ran and what did not, at nearly no cost. This is the default
     #[arg(long, group = "mode")]

@@ -1,0 +1,160 @@
+//! Pages of the commands that work on files: `digest`, `mac`, `encrypt` and `decrypt`.
+
+use super::Section;
+
+pub const DIGEST: &[Section] = &[
+    (
+        "EXIT STATUS",
+        "0
+  when every digest was printed.
+1
+  when a file could not be read or the algorithm is unknown.
+2
+  when the command was called wrongly, or a file could not be opened. The other files are digested.",
+    ),
+    (
+        "EXAMPLES",
+        "The digest of one file, of several, and of standard input:
+
+  digest -a sha256 disk.img
+  digest -v -a sha512 a.iso b.iso
+  tar c photos | digest -a sha256",
+    ),
+];
+
+pub const MAC: &[Section] = &[
+    (
+        "EXIT STATUS",
+        "0
+  when every code was printed.
+1
+  when a file could not be read, the algorithm is unknown or the key can't be used.
+2
+  when the command was called wrongly, or a file could not be opened. The codes of the other files are printed.",
+    ),
+    (
+        "KEYS",
+        "All bytes of the file named with -k are the key. A passphrase becomes a key by \
+PBKDF2 with HMAC-SHA-1, a fixed salt and 1000 iterations, as in the Solaris command, so that the same \
+passphrase gives the same code everywhere. That is weak; prefer a key file.
+
+An algorithm that is too weak for new data, which -l marks as legacy, causes a warning of one line; -q turns it off. \
+Called through a link named mac, the command behaves like that of Solaris and warns only of a key that everyone may read.",
+    ),
+    (
+        "EXAMPLES",
+        "Make a key, and authenticate two files with it:
+
+  head -c 32 /dev/urandom > key && chmod 600 key
+  mac -a sha256_hmac -k key a.iso b.iso
+
+The same with the key in another process, a worker of 'millstream serve':
+
+  mac --isolated -a sha256_hmac -k key a.iso b.iso",
+    ),
+];
+
+const CRYPT_STATUS: Section = (
+    "EXIT STATUS",
+    "0
+  when the output is complete.
+1
+  when it failed. No output is left under its final name, and the input is as it was. Output that went to standard output \
+before the failure can't be taken back. With the tink format it consists of whole segments that verified, so check the status \
+before using them.
+2
+  when the command was called wrongly.
+130, 143, 129
+  when SIGINT, SIGTERM or SIGHUP ended it. Nothing is left behind, and the input is as it was.",
+);
+
+const FORMATS: Section = (
+    "FORMATS",
+    "Without --format, decrypt accepts a file by its look only if that format is authenticated, which is tink. \
+Otherwise anybody who can write the file could replace it by one of another format, and change the plaintext unnoticed. For \
+the other formats, decrypt says what the file looks like and which option to add. The names aes, arcfour, des and 3des for -a \
+mean the format solaris.
+
+tink
+  Tink's streaming AEAD AES256-GCM-HKDF with 1 MB segments, the default. It is authenticated: a change, a truncation \
+and a wrong key are detected. -k names 32 random bytes, or a cleartext Tink keyset in JSON. With a \
+passphrase, 40 bytes in front of the stream say how Argon2id makes the key from it.
+solaris
+  Version 1 of the format of the Solaris commands, with -a aes, arcfour, des or 3des. It is not authenticated.
+openssl
+  The format of openssl enc -pbkdf2, with a passphrase. -a takes openssl's names; the default is aes-256-cbc. It is not \
+authenticated.
+raw
+  Ciphertext alone, with -a, -k and --iv. aes-gcm and chacha20-poly1305 append a tag of 16 bytes, \
+and take at most 1 GiB; aes-xts takes at most 16 MiB, as one data unit.",
+);
+
+const FILES: Section = (
+    "OUTPUT FILES",
+    "The output gets its name only when it is complete and verified. Until then it has no name, or, if the \
+file system does not allow that, a hidden one in the same directory that is removed on failure. So -i and -o \
+may name the same file. An existing file keeps its permissions; its other hard links keep the old contents.
+
+A new file is no more readable than the file it is made from. It has the permissions of that file, except those to execute \
+and those that the umask takes away. If its group differs from the input's, the group gets no more than everyone has. \
+Data that is decrypted from a pipe can be read by the owner only. The files of the key, the passphrase and the initialisation \
+vector are never overwritten, whatever link names them.",
+);
+
+const SLIPS: Section = (
+    "CAUTIONS",
+    "An option with a value may be given once, and each run has one input. encrypt does not write to a terminal, and decrypt \
+shows only text there; -o - overrides that. encrypt warns, in one line that -q turns off, if the format is not authenticated, \
+if the algorithm is too weak for new data, and if the key file holds text or hexadecimal digits instead of a random key. The \
+format tink refuses a key that is all zero.",
+);
+
+const SOLARIS: Section = (
+    "SOLARIS",
+    "Called through a link named encrypt or decrypt, the command is that of Solaris with more formats. The format of a file \
+does not depend on the command's name: on Solaris -a is required, and with the algorithms of Solaris it means the format of \
+Solaris here too. Without -a and --format, the same rules hold as for millstream encrypt and millstream decrypt. Under these \
+names the last of repeated options counts, as with getopt(3C), and the only warning is of a key that everyone may \
+read. A minus for -i and -o names the standard streams; for a file of that name, write ./-.",
+);
+
+pub const ENCRYPT: &[Section] = &[
+    FORMATS,
+    FILES,
+    SLIPS,
+    SOLARIS,
+    CRYPT_STATUS,
+    (
+        "EXAMPLES",
+        "With a key file, and with a passphrase in place:
+
+  head -c 32 /dev/urandom > key && chmod 600 key
+  encrypt -k key -i disk.img -o disk.img.enc
+  encrypt -i letter -o letter
+
+For openssl, and for an old Solaris machine:
+
+  encrypt --format openssl -a aes-256-ctr -i a -o a.enc
+  encrypt -a aes -k key -i a -o a.enc",
+    ),
+];
+
+pub const DECRYPT: &[Section] = &[
+    FORMATS,
+    FILES,
+    SLIPS,
+    SOLARIS,
+    CRYPT_STATUS,
+    (
+        "EXAMPLES",
+        "With a key file, and from a pipe with a passphrase:
+
+  decrypt -k key -i disk.img.enc -o disk.img
+  ssh host cat backup.enc | decrypt | tar x
+
+Files that openssl enc -aes-256-cbc -pbkdf2 and an old Solaris machine wrote:
+
+  decrypt --format openssl -a aes-256-cbc -i a.enc -o a
+  decrypt -a aes -k key -i a.enc -o a",
+    ),
+];
