@@ -1,6 +1,9 @@
 //! Many ChaCha20-Poly1305 messages at once: every row, every lane position, against the direct
 //! kernels, RustCrypto and published vectors.
 
+#[macro_use]
+mod aead_lanes_common;
+
 use chacha20poly1305::aead::{KeyInit, Payload};
 use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
@@ -16,102 +19,15 @@ const WIDTH: usize = 16;
 /// As far as messages stand side by side, and a little more.
 const LONGEST: usize = 1024 + 40;
 
-fn rows() -> impl Iterator<Item = ChaCha20Poly1305Lanes> {
-    let available = CHACHA20_POLY1305_LANES.available(Features::hardware());
-    available
-        .filter(|row| executes("chacha20-poly1305-lanes", row.kernel().name))
-        .map(ChaCha20Poly1305Lanes::with_kernel)
-}
-
-fn key(bytes: &[u8]) -> ChaCha20Poly1305 {
-    ChaCha20Poly1305::new(Features::hardware(), bytes).unwrap()
-}
-
-/// One message, and what it should become.
-#[derive(Clone, Debug)]
-struct Message {
-    key: usize,
-    nonce: Vec<u8>,
-    aad: Vec<u8>,
-    plain: Vec<u8>,
-    cipher: Vec<u8>,
-    tag: [u8; 16],
-}
-
-impl Message {
-    /// Sealed by the key's own kernel.
-    fn new(keys: &[ChaCha20Poly1305], key: usize, nonce: Vec<u8>, aad: Vec<u8>, plain: Vec<u8>) -> Self {
-        let (mut cipher, mut tag) = (plain.clone(), [0; 16]);
-        keys[key].seal(&nonce, &aad, InOut::in_place(&mut cipher), &mut tag).unwrap();
-        Message { key, nonce, aad, plain, cipher, tag }
-    }
-
-    fn random(random: &mut Random, keys: &[ChaCha20Poly1305], key: usize, aad: usize, len: usize) -> Self {
-        let (nonce, aad, plain) = (random.bytes(12), random.bytes(aad), random.bytes(len));
-        Message::new(keys, key, nonce, aad, plain)
-    }
-}
-
-fn job<'a>(keys: &'a [ChaCha20Poly1305], message: &'a Message, data: InOut<'a>) -> ChaCha20Poly1305Job<'a> {
-    ChaCha20Poly1305Job::new(&keys[message.key], &message.nonce, &message.aad, data)
-}
-
-/// Seals every other message in place, opens the others in place, and looks at all of it.
-fn check(lanes: ChaCha20Poly1305Lanes, keys: &[ChaCha20Poly1305], messages: &[Message]) {
-    let row = lanes.kernel().name;
-    for in_place in [false, true] {
-        let place = |i: usize| i.is_multiple_of(2) == in_place;
-        let mut buffers: Vec<Vec<u8>> = messages
-            .iter()
-            .enumerate()
-            .map(|(i, m)| if place(i) { m.plain.clone() } else { vec![0xee; m.plain.len()] })
-            .collect();
-        let mut jobs: Vec<ChaCha20Poly1305Job> = buffers
-            .iter_mut()
-            .zip(messages)
-            .enumerate()
-            .map(|(i, (buffer, m))| {
-                let data = if place(i) {
-                    InOut::in_place(buffer)
-                } else {
-                    InOut::separate(&m.plain, buffer).unwrap()
-                };
-                job(keys, m, data)
-            })
-            .collect();
-        lanes.seal(&mut jobs.iter_mut().collect::<Vec<_>>());
-        let tags: Vec<[u8; 16]> = jobs.iter().map(|job| job.tag).collect();
-        assert!(jobs.iter().all(|job| job.result == Ok(())), "{row}");
-        for (i, m) in messages.iter().enumerate() {
-            let at = || format!("{row}: message {i} of {}, {} bytes", messages.len(), m.plain.len());
-            assert!(buffers[i] == m.cipher && tags[i] == m.tag, "{}", at());
-        }
-
-        let mut outputs: Vec<Vec<u8>> = messages.iter().map(|m| vec![0xee; m.plain.len()]).collect();
-        let mut jobs: Vec<ChaCha20Poly1305Job> = buffers
-            .iter_mut()
-            .zip(&mut outputs)
-            .zip(messages)
-            .enumerate()
-            .map(|(i, ((buffer, output), m))| {
-                let data = if place(i) {
-                    InOut::separate(&m.cipher, output).unwrap()
-                } else {
-                    InOut::in_place(buffer)
-                };
-                let mut job = job(keys, m, data);
-                job.tag = m.tag;
-                job
-            })
-            .collect();
-        lanes.open(&mut jobs.iter_mut().collect::<Vec<_>>());
-        assert!(jobs.iter().all(|job| job.result == Ok(())), "{row}");
-        for (i, m) in messages.iter().enumerate() {
-            let opened = if place(i) { &outputs[i] } else { &buffers[i] };
-            assert!(*opened == m.plain, "{row}: message {i} of {}", messages.len());
-        }
-    }
-}
+aead_lanes!(
+    ChaCha20Poly1305,
+    ChaCha20Poly1305Lanes,
+    ChaCha20Poly1305Job,
+    CHACHA20_POLY1305_LANES,
+    "chacha20-poly1305-lanes",
+    key of 32 bytes,
+    lengths to 200 and [511, 512, 513, 1023, 1024]
+);
 
 fn rustcrypto(key: &[u8], m: &Message) -> Vec<u8> {
     let cipher = chacha20poly1305::ChaCha20Poly1305::new_from_slice(key).unwrap();
@@ -269,57 +185,6 @@ fn other_nonces_are_refused() {
                 matches!(job.result, Err(Error::NonceLength { given, .. }) if given == job.nonce.len());
             assert_eq!(refused, job.nonce.len() != 12);
             assert_eq!(job.data.input() == [7; 20], refused);
-        }
-    }
-}
-
-#[test]
-fn nothing_outside_the_buffers_is_touched() {
-    let mut random = Random::new(6);
-    let keys = [key(&random.bytes(32)), key(&random.bytes(32))];
-    for len in (0..=200).chain([511, 512, 513, 1023, 1024]) {
-        for different in [0, 1] {
-            let messages: Vec<Message> = (0..WIDTH)
-                .map(|i| Message::random(&mut random, &keys, i * different % 2, len % 18, len))
-                .collect();
-            for lanes in rows() {
-                let guard = if len % 2 == 0 { Guarded::at_end } else { Guarded::at_start };
-                let plains: Vec<Guarded> = messages.iter().map(|m| guard(&m.plain)).collect();
-                let aads: Vec<Guarded> = messages.iter().map(|m| guard(&m.aad)).collect();
-                let nonces: Vec<Guarded> = messages.iter().map(|m| guard(&m.nonce)).collect();
-                let mut outputs: Vec<Guarded> =
-                    messages.iter().map(|m| guard(&vec![0; m.plain.len()])).collect();
-                let mut jobs: Vec<ChaCha20Poly1305Job> = outputs
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(i, output)| {
-                        let data = InOut::separate(&plains[i], output).unwrap();
-                        ChaCha20Poly1305Job::new(&keys[messages[i].key], &nonces[i], &aads[i], data)
-                    })
-                    .collect();
-                lanes.seal(&mut jobs.iter_mut().collect::<Vec<_>>());
-                for (job, m) in jobs.iter_mut().zip(&messages) {
-                    assert!(job.data.output() == m.cipher && job.tag == m.tag, "{len} bytes");
-                }
-                let mut jobs: Vec<ChaCha20Poly1305Job> = outputs
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(i, output)| {
-                        let mut job = ChaCha20Poly1305Job::new(
-                            &keys[messages[i].key],
-                            &nonces[i],
-                            &aads[i],
-                            InOut::in_place(output),
-                        );
-                        job.tag = messages[i].tag;
-                        job
-                    })
-                    .collect();
-                lanes.open(&mut jobs.iter_mut().collect::<Vec<_>>());
-                for (job, m) in jobs.iter_mut().zip(&messages) {
-                    assert!(job.result.is_ok() && job.data.output() == m.plain, "{len} bytes");
-                }
-            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Many AES-GCM messages at once: every row, every lane position, against the direct kernels,
 //! RustCrypto and published vectors.
 
+#[macro_use]
+mod aead_lanes_common;
+
 use aes_gcm::AesGcm;
 use aes_gcm::aead::consts::U12;
 use aes_gcm::aead::{KeyInit, Payload};
@@ -17,100 +20,15 @@ const WIDTH: usize = 4;
 /// As far as messages stand side by side, and a little more.
 const LONGEST: usize = 1024 + 40;
 
-fn rows() -> impl Iterator<Item = GcmLanes> {
-    let available = GCM_LANES.available(Features::hardware());
-    available.filter(|row| executes("aes-gcm-lanes", row.kernel().name)).map(GcmLanes::with_kernel)
-}
-
-fn key(bytes: &[u8]) -> Gcm {
-    Gcm::new(Features::hardware(), bytes).unwrap()
-}
-
-/// One message, and what it should become.
-#[derive(Clone, Debug)]
-struct Message {
-    key: usize,
-    nonce: Vec<u8>,
-    aad: Vec<u8>,
-    plain: Vec<u8>,
-    cipher: Vec<u8>,
-    tag: [u8; 16],
-}
-
-impl Message {
-    /// Sealed by the key's own kernel.
-    fn new(keys: &[Gcm], key: usize, nonce: Vec<u8>, aad: Vec<u8>, plain: Vec<u8>) -> Self {
-        let (mut cipher, mut tag) = (plain.clone(), [0; 16]);
-        keys[key].seal(&nonce, &aad, InOut::in_place(&mut cipher), &mut tag).unwrap();
-        Message { key, nonce, aad, plain, cipher, tag }
-    }
-
-    fn random(random: &mut Random, keys: &[Gcm], key: usize, aad: usize, len: usize) -> Self {
-        let (nonce, aad, plain) = (random.bytes(12), random.bytes(aad), random.bytes(len));
-        Message::new(keys, key, nonce, aad, plain)
-    }
-}
-
-fn job<'a>(keys: &'a [Gcm], message: &'a Message, data: InOut<'a>) -> GcmJob<'a> {
-    GcmJob::new(&keys[message.key], &message.nonce, &message.aad, data)
-}
-
-/// Seals every other message in place, opens the others in place, and looks at all of it.
-fn check(lanes: GcmLanes, keys: &[Gcm], messages: &[Message]) {
-    let row = lanes.kernel().name;
-    for in_place in [false, true] {
-        let place = |i: usize| i.is_multiple_of(2) == in_place;
-        let mut buffers: Vec<Vec<u8>> = messages
-            .iter()
-            .enumerate()
-            .map(|(i, m)| if place(i) { m.plain.clone() } else { vec![0xee; m.plain.len()] })
-            .collect();
-        let mut jobs: Vec<GcmJob> = buffers
-            .iter_mut()
-            .zip(messages)
-            .enumerate()
-            .map(|(i, (buffer, m))| {
-                let data = if place(i) {
-                    InOut::in_place(buffer)
-                } else {
-                    InOut::separate(&m.plain, buffer).unwrap()
-                };
-                job(keys, m, data)
-            })
-            .collect();
-        lanes.seal(&mut jobs.iter_mut().collect::<Vec<_>>());
-        let tags: Vec<[u8; 16]> = jobs.iter().map(|job| job.tag).collect();
-        assert!(jobs.iter().all(|job| job.result == Ok(())), "{row}");
-        for (i, m) in messages.iter().enumerate() {
-            let at = || format!("{row}: message {i} of {}, {} bytes", messages.len(), m.plain.len());
-            assert!(buffers[i] == m.cipher && tags[i] == m.tag, "{}", at());
-        }
-
-        let mut outputs: Vec<Vec<u8>> = messages.iter().map(|m| vec![0xee; m.plain.len()]).collect();
-        let mut jobs: Vec<GcmJob> = buffers
-            .iter_mut()
-            .zip(&mut outputs)
-            .zip(messages)
-            .enumerate()
-            .map(|(i, ((buffer, output), m))| {
-                let data = if place(i) {
-                    InOut::separate(&m.cipher, output).unwrap()
-                } else {
-                    InOut::in_place(buffer)
-                };
-                let mut job = job(keys, m, data);
-                job.tag = m.tag;
-                job
-            })
-            .collect();
-        lanes.open(&mut jobs.iter_mut().collect::<Vec<_>>());
-        assert!(jobs.iter().all(|job| job.result == Ok(())), "{row}");
-        for (i, m) in messages.iter().enumerate() {
-            let opened = if place(i) { &outputs[i] } else { &buffers[i] };
-            assert!(*opened == m.plain, "{row}: message {i} of {}", messages.len());
-        }
-    }
-}
+aead_lanes!(
+    Gcm,
+    GcmLanes,
+    GcmJob,
+    GCM_LANES,
+    "aes-gcm-lanes",
+    key of 16 bytes,
+    lengths to 200 and [500, 511, 512, 513, 1023, 1024]
+);
 
 fn rustcrypto(key: &[u8], message: &Message) -> Vec<u8> {
     fn seal<C: KeyInit + aes_gcm::aead::Aead>(key: &[u8], m: &Message) -> Vec<u8> {
@@ -312,57 +230,6 @@ fn an_empty_nonce_is_refused() {
         for (i, job) in jobs.iter().enumerate() {
             assert_eq!(matches!(job.result, Err(Error::NonceLength { given: 0, .. })), i == 2);
             assert_eq!(job.data.input() == [7; 20], i == 2);
-        }
-    }
-}
-
-#[test]
-fn nothing_outside_the_buffers_is_touched() {
-    let mut random = Random::new(6);
-    let keys = [key(&random.bytes(16)), key(&random.bytes(16))];
-    for len in (0..=200).chain([500, 511, 512, 513, 1023, 1024]) {
-        for different in [0, 1] {
-            let messages: Vec<Message> = (0..WIDTH)
-                .map(|i| Message::random(&mut random, &keys, i * different % 2, len % 18, len))
-                .collect();
-            for lanes in rows() {
-                let guard = if len % 2 == 0 { Guarded::at_end } else { Guarded::at_start };
-                let plains: Vec<Guarded> = messages.iter().map(|m| guard(&m.plain)).collect();
-                let aads: Vec<Guarded> = messages.iter().map(|m| guard(&m.aad)).collect();
-                let nonces: Vec<Guarded> = messages.iter().map(|m| guard(&m.nonce)).collect();
-                let mut outputs: Vec<Guarded> =
-                    messages.iter().map(|m| guard(&vec![0; m.plain.len()])).collect();
-                let mut jobs: Vec<GcmJob> = outputs
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(i, output)| {
-                        let data = InOut::separate(&plains[i], output).unwrap();
-                        GcmJob::new(&keys[messages[i].key], &nonces[i], &aads[i], data)
-                    })
-                    .collect();
-                lanes.seal(&mut jobs.iter_mut().collect::<Vec<_>>());
-                for (job, m) in jobs.iter_mut().zip(&messages) {
-                    assert!(job.data.output() == m.cipher && job.tag == m.tag, "{len} bytes");
-                }
-                let mut jobs: Vec<GcmJob> = outputs
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(i, output)| {
-                        let mut job = GcmJob::new(
-                            &keys[messages[i].key],
-                            &nonces[i],
-                            &aads[i],
-                            InOut::in_place(output),
-                        );
-                        job.tag = messages[i].tag;
-                        job
-                    })
-                    .collect();
-                lanes.open(&mut jobs.iter_mut().collect::<Vec<_>>());
-                for (job, m) in jobs.iter_mut().zip(&messages) {
-                    assert!(job.result.is_ok() && job.data.output() == m.plain, "{len} bytes");
-                }
-            }
         }
     }
 }
