@@ -171,6 +171,32 @@ pub(crate) trait Rounds: Vector {
     fn dec_last(self, key: Self) -> Self;
 }
 
+/// Defines `Vector::encrypt` and `Vector::decrypt` of a type that has [`Rounds`]. Defaults of the trait could not, because a
+/// bitsliced vector has no single rounds.
+macro_rules! by_rounds {
+    () => {
+        #[inline(always)]
+        fn encrypt<const N: usize>(
+            keys: &Keys<'_, Self>,
+            vectors: [Self; N],
+            beside: &mut impl Beside<Self>,
+        ) -> [Self; N] {
+            vector::encrypt(keys, vectors, beside)
+        }
+
+        #[inline(always)]
+        fn decrypt<const N: usize>(
+            keys: &Keys<'_, Self>,
+            vectors: [Self; N],
+            beside: &mut impl Beside<Self>,
+        ) -> [Self; N] {
+            vector::decrypt(keys, vectors, beside)
+        }
+    };
+}
+
+pub(crate) use by_rounds;
+
 /// [`Vector::encrypt`] from the processor's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]

@@ -8,13 +8,13 @@ use millstream::tally::Place;
 use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
-use super::common::{Common, made, random_des_key, set_all};
+use super::common::{self, Common, made, random_des_key, set_all};
 use super::key::BlockKey;
 use super::records::Records;
 use super::remote::Remote;
 use super::together::{Blocks, together};
 use super::{Context, LAST, Make, Registration};
-use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
+use crate::abi::OsslParam;
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::jobs;
@@ -213,25 +213,8 @@ impl BlockContext {
 
 impl Context for BlockContext {
     type Spec = Spec;
-    const GETTABLE: &'static [OsslParam] = &[
-        OsslParam::described(c"keylen", UNSIGNED_INTEGER),
-        OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
-        OsslParam::described(c"padding", UNSIGNED_INTEGER),
-        OsslParam::described(c"num", UNSIGNED_INTEGER),
-        OsslParam::described(c"iv", OCTET_STRING),
-        OsslParam::described(c"updated-iv", OCTET_STRING),
-        OsslParam::described(c"tls-mac", OCTET_PTR),
-        OsslParam::described(c"randkey", OCTET_STRING),
-        OsslParam::END,
-    ];
-    const SETTABLE: &'static [OsslParam] = &[
-        OsslParam::described(c"padding", UNSIGNED_INTEGER),
-        OsslParam::described(c"num", UNSIGNED_INTEGER),
-        OsslParam::described(c"use-bits", UNSIGNED_INTEGER),
-        OsslParam::described(c"tls-version", UNSIGNED_INTEGER),
-        OsslParam::described(c"tls-mac-size", UNSIGNED_INTEGER),
-        OsslParam::END,
-    ];
+    const GETTABLE: &'static [OsslParam] = common::GETTABLE;
+    const SETTABLE: &'static [OsslParam] = common::SETTABLE;
 
     fn has_random_key(spec: &Spec) -> bool {
         spec.parity

@@ -7,11 +7,35 @@ use millstream::tally::Place;
 use zeroize::Zeroize;
 
 use super::{Make, Registration};
+use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
 use crate::params::{Param, Params};
 use crate::provider::Provider;
+
+/// The parameters that contexts of block and stream ciphers tell.
+pub const GETTABLE: &[OsslParam] = &[
+    OsslParam::described(c"keylen", UNSIGNED_INTEGER),
+    OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
+    OsslParam::described(c"padding", UNSIGNED_INTEGER),
+    OsslParam::described(c"num", UNSIGNED_INTEGER),
+    OsslParam::described(c"iv", OCTET_STRING),
+    OsslParam::described(c"updated-iv", OCTET_STRING),
+    OsslParam::described(c"tls-mac", OCTET_PTR),
+    OsslParam::described(c"randkey", OCTET_STRING),
+    OsslParam::END,
+];
+
+/// The parameters that contexts of block and stream ciphers take.
+pub const SETTABLE: &[OsslParam] = &[
+    OsslParam::described(c"padding", UNSIGNED_INTEGER),
+    OsslParam::described(c"num", UNSIGNED_INTEGER),
+    OsslParam::described(c"use-bits", UNSIGNED_INTEGER),
+    OsslParam::described(c"tls-version", UNSIGNED_INTEGER),
+    OsslParam::described(c"tls-mac-size", UNSIGNED_INTEGER),
+    OsslParam::END,
+];
 
 /// The part with which every such context begins.
 #[derive(Clone)]

@@ -85,23 +85,7 @@ impl Vector for Quad {
         unsafe { Quad(veorq_u8(self.0, other.0)) }
     }
 
-    #[inline(always)]
-    fn encrypt<const N: usize>(
-        keys: &Keys<'_, Self>,
-        vectors: [Self; N],
-        beside: &mut impl Beside<Self>,
-    ) -> [Self; N] {
-        vector::encrypt(keys, vectors, beside)
-    }
-
-    #[inline(always)]
-    fn decrypt<const N: usize>(
-        keys: &Keys<'_, Self>,
-        vectors: [Self; N],
-        beside: &mut impl Beside<Self>,
-    ) -> [Self; N] {
-        vector::decrypt(keys, vectors, beside)
-    }
+    vector::by_rounds!();
 
     #[inline(always)]
     fn count(_: &Keys<'_, Self>, start: u128) -> Self {

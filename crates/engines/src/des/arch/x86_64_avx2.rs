@@ -10,6 +10,8 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::FeatureSet;
 
+use super::x86_64_sboxes::{self, Expanded, Lanes, Sboxes, register};
+use crate::des::circuits;
 use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, row};
@@ -18,7 +20,6 @@ use crate::des::side_by_side::{self, Decipher, Progress, Sliced, Words, sliced};
 use crate::des::slices::{OneKey, Slice};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
 use crate::des::wiring::Groups;
-use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
@@ -84,14 +85,14 @@ impl Cipher for Avx2 {
     #[inline(always)]
     unsafe fn one(keys: &[Groups], block: u64) -> u64 {
         // SAFETY: as the caller says.
-        let [block] = unsafe { several(keys, [block]) };
+        let [block] = unsafe { x86_64_sboxes::several::<Self, _>(keys, [block]) };
         block
     }
 
     #[inline(always)]
     unsafe fn two(keys: &[Groups], blocks: [u64; 2]) -> [u64; 2] {
         // SAFETY: as the caller says.
-        unsafe { several(keys, blocks) }
+        unsafe { x86_64_sboxes::several::<Self, _>(keys, blocks) }
     }
 
     #[inline(always)]
@@ -157,9 +158,6 @@ impl Slice for __m256i {
     }
 }
 
-/// Four words, one for each of four S-boxes, as a register.
-type Lanes = [u64; 4];
-
 /// Truth tables for S1 to S4 and for S5 to S8, by output bit.
 const TABLES: [[Lanes; 4]; 2] = {
     let mut tables = [[[0; 4]; 4]; 2];
@@ -193,98 +191,49 @@ const SHIFTS: [Lanes; 2] = {
     shifts
 };
 
-#[inline(always)]
-unsafe fn register(lanes: Lanes) -> __m256i {
-    // SAFETY: as above.
-    unsafe { _mm256_setr_epi64x(lanes[0] as i64, lanes[1] as i64, lanes[2] as i64, lanes[3] as i64) }
-}
-
-/// A half block in the form that the eight S-boxes take: six bits in each lane.
-type Expanded = [__m256i; 2];
-
-/// Takes `N` blocks side by side through all rounds. A round mostly waits for its own results, so
-/// a second block costs little.
-#[inline(always)]
-unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N] {
-    // SAFETY: as above.
-    unsafe {
-        let mut l = [[_mm256_setzero_si256(); 2]; N];
-        let mut r = l;
-        for n in 0..N {
-            let (left, right) = serial::initial(blocks[n]);
-            l[n] = expand(_mm256_set1_epi32(left as i32));
-            r[n] = expand(_mm256_set1_epi32(right as i32));
+/// One block or two, by truth tables in registers.
+impl Sboxes for Avx2 {
+    /// Applies E: turns a half block, given twice in every lane, into the S-boxes' inputs.
+    #[inline(always)]
+    unsafe fn expand(half: __m256i) -> Expanded {
+        // SAFETY: as above.
+        unsafe {
+            let six = _mm256_set1_epi64x(63);
+            [
+                _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[0])), six),
+                _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[1])), six),
+            ]
         }
-        for sixteen in keys.as_chunks::<16>().0 {
-            for key in sixteen.as_chunks::<2>().0 {
-                rounds(&mut l, &r, key[0]);
-                rounds(&mut r, &l, key[1]);
+    }
+
+    /// Turns the S-boxes' inputs back into the half block, which is the middle four bits of each.
+    #[inline(always)]
+    unsafe fn contract(half: Expanded) -> u32 {
+        let mut out = 0;
+        for lanes in half {
+            // SAFETY: as above; a register is four words of any bits.
+            let lanes: Lanes = unsafe { core::mem::transmute(lanes) };
+            for six in lanes {
+                out = out << 4 | (six >> 1 & 15) as u32;
             }
-            (l, r) = (r, l);
-        }
-        let mut out = blocks;
-        for n in 0..N {
-            out[n] = serial::last((contract(l[n]), contract(r[n])));
         }
         out
     }
-}
 
-/// Applies E: turns a half block, given twice in every lane, into the S-boxes' inputs.
-#[inline(always)]
-unsafe fn expand(half: __m256i) -> Expanded {
-    // SAFETY: as above.
-    unsafe {
-        let six = _mm256_set1_epi64x(63);
-        [
-            _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[0])), six),
-            _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[1])), six),
-        ]
-    }
-}
-
-/// Turns the S-boxes' inputs back into the half block, which is the middle four bits of each.
-#[inline(always)]
-unsafe fn contract(half: Expanded) -> u32 {
-    let mut out = 0;
-    for lanes in half {
-        // SAFETY: as above; a register is four words of any bits.
-        let lanes: Lanes = unsafe { core::mem::transmute(lanes) };
-        for six in lanes {
-            out = out << 4 | (six >> 1 & 15) as u32;
+    /// Applies the S-boxes and P. The result stands twice in every lane.
+    #[inline(always)]
+    unsafe fn f(input: Expanded) -> __m256i {
+        // SAFETY: as above.
+        unsafe {
+            let two = _mm256_or_si256(
+                half(input[0], &TABLES[0], &PLACES[0]),
+                half(input[1], &TABLES[1], &PLACES[1]),
+            );
+            // Lanes 0 and 1 are joined, and lanes 2 and 3; then the two pairs.
+            let four = _mm256_or_si256(two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
+            let all = _mm256_or_si256(four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four));
+            _mm256_shuffle_epi32::<0b10_10_00_00>(all)
         }
-    }
-    out
-}
-
-/// One round of each block.
-#[inline(always)]
-unsafe fn rounds<const N: usize>(l: &mut [Expanded; N], r: &[Expanded; N], key: Groups) {
-    // SAFETY: as above.
-    unsafe {
-        let [a, b, c, d, e, f, g, h] = key.to_ne_bytes();
-        let key = [
-            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([a, b, c, d]))),
-            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([e, f, g, h]))),
-        ];
-        for n in 0..N {
-            let f = expand(self::f([_mm256_xor_si256(r[n][0], key[0]), _mm256_xor_si256(r[n][1], key[1])]));
-            l[n] = [_mm256_xor_si256(l[n][0], f[0]), _mm256_xor_si256(l[n][1], f[1])];
-        }
-    }
-}
-
-/// Applies the S-boxes and P. The result stands twice in every lane.
-#[inline(always)]
-unsafe fn f(input: Expanded) -> __m256i {
-    // SAFETY: as above.
-    unsafe {
-        let two =
-            _mm256_or_si256(half(input[0], &TABLES[0], &PLACES[0]), half(input[1], &TABLES[1], &PLACES[1]));
-        // Lanes 0 and 1 are joined, and lanes 2 and 3; then the two pairs.
-        let four = _mm256_or_si256(two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
-        let all = _mm256_or_si256(four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four));
-        _mm256_shuffle_epi32::<0b10_10_00_00>(all)
     }
 }
 
