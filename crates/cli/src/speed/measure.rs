@@ -3,17 +3,17 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
-use std::time::Instant;
 
 use millstream_cpu::Features;
-use millstream_measure::clock::{Clock, core_ghz};
+use millstream_measure::clock::Clock;
 use millstream_measure::statistics::quantile;
 
+use super::Way;
 use super::algorithm::Case;
+use super::line::{Line, Timed, gcd};
 use super::objects::Objects;
 use super::sizes::Size;
 use super::ways::direct;
-use super::{Prepared, Way};
 use crate::error::Error;
 
 /// The number of turns of each line, if its objects are quick enough. They are short, so that most of them
@@ -28,9 +28,6 @@ const FEWEST_TURNS: usize = 3;
 
 /// The part of a line's time in which single operations are timed.
 const LATENCY_PART: f64 = 0.25;
-
-/// The most single operations that are timed in one turn.
-const MOST_SAMPLES: usize = 512;
 
 /// The most memory for the objects of a cell, in bytes.
 const MOST_BYTES: usize = 256 << 20;
@@ -128,7 +125,7 @@ pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measur
         for other in &threads[1..] {
             timed.add(&other[i]);
         }
-        timed.measured(setting, case, size)
+        measured(timed, setting, case, size)
     });
     Ok(lines.collect())
 }
@@ -149,10 +146,6 @@ fn objects_in_cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<usi
     }
 }
 
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 /// The state that the threads of a cell share.
 struct Shared<'a> {
     setting: &'a Setting<'a>,
@@ -168,40 +161,6 @@ struct Shared<'a> {
     /// thread found, and the same for all, so that none waits for the others.
     work: Mutex<Vec<(usize, usize)>>,
     failure: Mutex<Option<Error>>,
-}
-
-/// A line of the cell on one thread.
-struct Line {
-    prepared: Prepared,
-    /// The number of objects that are in flight together.
-    depth: usize,
-    /// The least number of objects whose mean length is that of all.
-    least: usize,
-    /// The number of objects that are computed in a turn, and the repetitions.
-    part: usize,
-    times: usize,
-    /// The first object of the next turn.
-    next: usize,
-    timed: Timed,
-}
-
-/// The time of a turn, and its number of objects.
-#[derive(Clone, Copy)]
-struct Turn {
-    objects: usize,
-    begin: Instant,
-    end: Instant,
-}
-
-/// The results of a line, on one thread and then on all.
-struct Timed {
-    way: &'static str,
-    depth: usize,
-    call: String,
-    turns: Vec<Turn>,
-    /// The nanoseconds of single operations.
-    samples: Vec<f64>,
-    ghz: Vec<f64>,
 }
 
 impl Shared<'_> {
@@ -345,127 +304,39 @@ impl Shared<'_> {
     }
 }
 
-impl Line {
-    fn new(way: &'static str, depth: usize, pattern: usize, prepared: Prepared) -> Line {
-        let call = prepared.call.clone();
-        let timed = Timed { way, depth, call, turns: Vec::new(), samples: Vec::new(), ghz: Vec::new() };
-        let least = depth / gcd(depth, pattern) * pattern;
-        Line { prepared, depth, least, part: least, times: 1, next: 0, timed }
+/// Returns the figures of a line whose turns were timed.
+fn measured(mut timed: Timed, setting: &Setting<'_>, case: &Case, size: Size) -> Measured {
+    let mut speeds: Vec<f64> = timed.turns.iter().map(|t| t.objects as f64 * 1e9 / t.ns()).collect();
+    for values in [&mut speeds, &mut timed.ghz, &mut timed.samples] {
+        values.sort_by(f64::total_cmp);
     }
-
-    /// Finds out how much can be computed in `turn_ns`, which also warms everything up. Returns how long a
-    /// turn will take, in nanoseconds.
-    fn calibrate(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
-        self.part = self.least;
-        let least_ns = self.quickest_of_three(objects, turn_ns);
-        let parts = ((turn_ns / least_ns) as usize).max(1);
-        if parts * self.least < objects.len() {
-            self.part = parts * self.least;
-            return parts as f64 * least_ns;
-        }
-        self.part = objects.len();
-        loop {
-            let ns = self.quickest_of_three(objects, turn_ns);
-            if ns > turn_ns / 8.0 || self.times >= 1 << 28 {
-                let one_ns = ns / self.times as f64;
-                self.times = ((turn_ns / one_ns) as usize).max(1);
-                return one_ns * self.times as f64;
-            }
-            self.times *= 2;
-        }
-    }
-
-    /// Returns the quickest of three runs, so that an interruption does not pass for slowness, or of fewer
-    /// where one takes too long.
-    fn quickest_of_three(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
-        let mut least = f64::INFINITY;
-        for _ in 0..3 {
-            least = least.min(self.several(objects).1.ns());
-            if least > turn_ns {
-                break;
-            }
-        }
-        least
-    }
-
-    /// Computes the next part of the objects, `times` times. Returns false when that failed.
-    fn several(&mut self, objects: &mut Objects) -> (bool, Turn) {
-        let first = if self.next + self.part > objects.len() { 0 } else { self.next };
-        self.next = first + self.part;
-        let begin = Instant::now();
-        let good = self.prepared.runner.run(objects, first..self.next, self.times);
-        (good, Turn { objects: self.part * self.times, begin, end: Instant::now() })
-    }
-
-    /// Times many operations together, and then some one by one.
-    fn turn(&mut self, objects: &mut Objects, clock: &Clock, latency_ns: f64) -> bool {
-        self.timed.ghz.extend(core_ghz());
-        let (mut good, turn) = self.several(objects);
-        self.timed.turns.push(turn);
-        let (begin, mut at) = (Instant::now(), 0);
-        let ns_per_tick = clock.ns_per_tick();
-        for _ in 0..MOST_SAMPLES {
-            let which = at..at + self.depth;
-            let runner = &mut self.prepared.runner;
-            let ticks = clock.ticks_of(|| good &= runner.run(objects, which, 1));
-            self.timed.samples.push(ticks as f64 * ns_per_tick);
-            at = (at + self.depth) % objects.len();
-            if begin.elapsed().as_nanos() as f64 > latency_ns {
-                break;
-            }
-        }
-        good
-    }
-}
-
-impl Turn {
-    fn ns(&self) -> f64 {
-        (self.end.duration_since(self.begin).as_nanos() as f64).max(1.0)
-    }
-}
-
-impl Timed {
-    /// Adds the results of another thread from the same time.
-    fn add(&mut self, other: &Timed) {
-        for (own, others) in self.turns.iter_mut().zip(&other.turns) {
-            own.objects += others.objects;
-            (own.begin, own.end) = (own.begin.min(others.begin), own.end.max(others.end));
-        }
-        self.samples.extend(&other.samples);
-        self.ghz.extend(&other.ghz);
-    }
-
-    fn measured(mut self, setting: &Setting<'_>, case: &Case, size: Size) -> Measured {
-        let mut speeds: Vec<f64> = self.turns.iter().map(|t| t.objects as f64 * 1e9 / t.ns()).collect();
-        for values in [&mut speeds, &mut self.ghz, &mut self.samples] {
-            values.sort_by(f64::total_cmp);
-        }
-        Measured {
-            algorithm: case.name.clone(),
-            decrypts: case.decrypts(),
-            size,
-            bytes: size.mean_bytes(case.algorithm.block_bytes()),
-            way: self.way,
-            depth: self.depth,
-            threads: setting.threads,
-            call: self.call,
-            // Slower turns were disturbed by other work of the machine.
-            objects_per_s: quantile(&speeds, 0.9),
-            ghz: (!self.ghz.is_empty()).then(|| quantile(&self.ghz, 0.9)),
-            p50_ns: quantile(&self.samples, 0.50),
-            p99_ns: quantile(&self.samples, 0.99),
-        }
+    Measured {
+        algorithm: case.name.clone(),
+        decrypts: case.decrypts(),
+        size,
+        bytes: size.mean_bytes(case.algorithm.block_bytes()),
+        way: timed.way,
+        depth: timed.depth,
+        threads: setting.threads,
+        call: timed.call,
+        // Slower turns were disturbed by other work of the machine.
+        objects_per_s: quantile(&speeds, 0.9),
+        ghz: (!timed.ghz.is_empty()).then(|| quantile(&timed.ghz, 0.9)),
+        p50_ns: quantile(&timed.samples, 0.50),
+        p99_ns: quantile(&timed.samples, 0.99),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::speed::Prepared;
     use crate::speed::algorithm::{Algorithm, names};
+    use crate::speed::line::Turn;
     use crate::speed::objects::Io;
     use crate::speed::ways::direct::Direct;
     use millstream_engines::modes::Direction;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn case(name: &str, direction: Direction) -> Case {
         Case { name: name.to_owned(), algorithm: Algorithm::from_name(name).unwrap(), direction }

@@ -8,6 +8,7 @@
 pub mod algorithm;
 mod ffi;
 pub mod history;
+mod line;
 pub mod measure;
 pub mod objects;
 pub mod panels;
