@@ -54,7 +54,7 @@ fn install(arguments: &[&str]) -> Output {
     let folder = program.ancestors().nth(2).and_then(Path::file_name).and_then(|name| name.to_str()).unwrap();
     let profile = if folder == "debug" { "dev" } else { folder };
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root()).args(["run", "--quiet", "--package", "xtask", "--", "install"]);
+    cargo.current_dir(root()).args(["xtask", "install"]);
     cargo.args(["--profile", profile]).args(arguments).output().unwrap()
 }
 

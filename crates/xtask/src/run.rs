@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 /// assertions. The release itself is what real programs and the benches run.
 pub const CHECKED: &str = "checked";
 
+/// The profile that ships.
+pub const RELEASE: &str = "release";
+
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")

@@ -7,10 +7,10 @@ mod times;
 
 use std::time::Instant;
 
-use crate::run::{CHECKED, command, run};
+use crate::run::{CHECKED, RELEASE, command, run};
 use crate::{deps, generate, openssl, setup, upstream, vectors, voice};
 use beside::Beside;
-use pipeline::{ALL, LONG, PROGRAMS, Pipeline, SECRETS, Step};
+use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
 
 /// The steps that run one after another, in the order in which faults are cheapest to find. A failed one does not keep
@@ -23,15 +23,12 @@ const STEPS: &[(&str, Step)] = &[
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
     ("test", |p| {
-        p.tests(command(
-            "cargo",
-            &[&["test", ALL, "--workspace", "--profile", CHECKED], PROGRAMS, SECRETS].concat(),
-        ))
+        p.tests(command("cargo", &[&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat()))
     }),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
     ("programs", steps::programs),
-    ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS[1]]))),
+    ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("bench-once", steps::bench_once),
 ];
 
@@ -117,7 +114,7 @@ pub fn test(packages: &[String]) -> Result<(), String> {
     let mut tests = command("cargo", &["test", ALL, "--profile", CHECKED]);
     if chosen.is_empty() {
         chosen.extend(all);
-        tests.args(PROGRAMS).args(SECRETS);
+        tests.args(ON_RELEASE);
     }
     tests.args(&chosen);
     let mut pipeline = Pipeline::default();
@@ -161,10 +158,10 @@ fn fmt() -> Result<(), String> {
     run(command("cargo", &["fmt", "--all", "--check"]))
 }
 
-/// Clippy runs in the profile of the tests, so that the libraries which build scripts compile (AWS-LC above all) are
+/// Clippy runs in the profile of the benches, so that the libraries which build scripts compile (AWS-LC above all) are
 /// compiled once.
 fn clippy(packages: &[&str]) -> Result<(), String> {
     let mut clippy = command("cargo", &["clippy"]);
-    clippy.args(packages).args(["--all-targets", "--profile", CHECKED, "--", "-D", "warnings"]);
+    clippy.args(packages).args(["--all-targets", "--profile", RELEASE, "--", "-D", "warnings"]);
     run(clippy)
 }

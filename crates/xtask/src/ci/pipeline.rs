@@ -31,13 +31,17 @@ pub const LONG: &[Long] = &[
 /// The flag with which one failure does not hide the next.
 pub const ALL: &str = "--no-fail-fast";
 
-/// Real programs run once, in a step of their own: they take minutes, and they test the module rather than this
-/// workspace's crates.
-pub const PROGRAMS: &[&str] = &["--exclude", "millstream-tests"];
+/// The package with the tests of real programs. They take minutes, and test the module rather than this workspace's crates.
+pub const PROGRAMS: &str = "millstream-tests";
 
-/// Constant time is judged on the release, in a step of its own: the checks of the other profile branch on
-/// secrets.
-pub const SECRETS: &[&str] = &["--exclude", "millstream-constant-time"];
+/// The package whose tests judge constant time, on the release: the checks of the other profile branch on secrets.
+pub const SECRETS: &str = "millstream-constant-time";
+
+/// The package of the benches. What they compare with takes long to compile, and is compiled as it is measured.
+pub const BENCHES: &str = "millstream-bench";
+
+/// The packages whose tests run on the release, in steps of their own.
+pub const ON_RELEASE: &[&str] = &["--exclude", PROGRAMS, "--exclude", SECRETS, "--exclude", BENCHES];
 
 /// The counts and failures of the steps so far.
 #[derive(Default)]

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, PASSED, PROGRAMS, Pipeline};
+use super::pipeline::{ALL, BENCHES, PASSED, PROGRAMS, Pipeline};
 use crate::openssl;
-use crate::run::{CHECKED, command, root, run, works};
+use crate::run::{CHECKED, RELEASE, command, root, run, works};
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
-        &["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", CHECKED];
+        &["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", RELEASE];
     let mut doc = command("cargo", ALL);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(doc)
@@ -31,7 +31,7 @@ pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
 /// Runs unmodified programs on the provider, without features, and traced. Runs the provider under every libcrypto
 /// there is, with the tests that `test` has built.
 pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
-    let tests = command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]);
+    let tests = command("cargo", &["test", ALL, "--release", "--package", PROGRAMS]);
     let programs = pipeline.tests_but_long("programs", tests);
     for libcrypto in openssl::libraries()? {
         println!("\nThe provider under {}", libcrypto.display());
@@ -53,10 +53,11 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Runs every bench once, compares results, and times nothing: one object at a time, many, those in another process,
+/// Runs the benches' own tests, and every bench once, compares results, and times nothing: one object at a time, many, those in another process,
 /// OpenSSL's, the cost of observing, and programs for SPARC. Checks too that a planted leak shows in time.
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
-    const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
+    const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", BENCHES, "--"];
+    pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", BENCHES]))?;
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["timing", "--check-only"]].concat()))?;

@@ -1,4 +1,4 @@
-//! How the options become the job of each format: keys and passphrases, and what is wrong with them.
+//! The job of each format, made from the options and their keys and passphrases.
 
 use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};

@@ -1,4 +1,4 @@
-//! What a trace found, as JSON.
+//! The findings of a trace as JSON.
 
 use std::time::Duration;
 
