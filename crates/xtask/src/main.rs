@@ -5,6 +5,7 @@ mod demo;
 mod deps;
 mod generate;
 mod install;
+mod links;
 mod openssl;
 mod run;
 mod setup;
@@ -41,7 +42,7 @@ enum Task {
         #[arg(long)]
         deep: bool,
     },
-    /// Run what a change must pass before the pipeline: format, imports, clippy, and the tests but for those that run
+    /// Run what a change must pass before the pipeline: format, imports, voice, links, clippy, and the tests but for those that run
     /// other programs.
     Test {
         /// Only the tests of these packages.

@@ -8,7 +8,7 @@ mod times;
 use std::time::Instant;
 
 use crate::run::{CHECKED, RELEASE, command, run};
-use crate::{deps, generate, openssl, setup, upstream, vectors, voice};
+use crate::{deps, generate, links, openssl, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
@@ -19,6 +19,7 @@ const STEPS: &[(&str, Step)] = &[
     ("fmt", |_| fmt()),
     ("deps", |_| deps::check()),
     ("voice", |_| voice::check()),
+    ("links", |_| links::check()),
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
@@ -128,6 +129,7 @@ pub fn test(packages: &[String]) -> Result<(), String> {
     step("fmt", &mut |_| fmt());
     step("deps", &mut |_| deps::check());
     step("voice", &mut |_| voice::check());
+    step("links", &mut |_| links::check());
     step("clippy", &mut |_| clippy(&chosen));
     let mut tests = Some(tests);
     step("test", &mut |p| tests.take().map_or(Ok(()), |tests| p.tests(tests)));
