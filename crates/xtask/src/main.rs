@@ -61,7 +61,7 @@ enum Task {
         /// The folder.
         folder: Option<std::path::PathBuf>,
     },
-    /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
+    /// Write the files that are generated: the table of kernels in docs/kernels.md, the C header, man pages, completions.
     Generate {
         /// Change nothing; fail if a file is not up to date.
         #[arg(long)]
