@@ -19,6 +19,9 @@ static void on_trap(int number, siginfo_t *info, void *context) {
         at = (uintptr_t)user->uc_mcontext.gregs[REG_RIP];
         break;
     case TRAP_TRACE:
+    /* Some hypervisors lose the reason for a step (DR6) when they switch at the wrong moment. The kernel then takes it for
+       a breakpoint. Nothing else here raises this code. */
+    case TRAP_BRKPT:
         steps++;
         break;
     case SI_QUEUE:
