@@ -3,6 +3,9 @@
 //! Ref. tink.proto (`Keyset`), aes_gcm_hkdf_streaming.proto (`AesGcmHkdfStreamingKey`); the wire
 //! format of protocol buffers, protobuf.dev/programming-guides/encoding.
 
+use std::fmt::Write;
+
+use base64ct::{Base64, Encoding};
 use millstream_engines::hash::Hash;
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
@@ -44,6 +47,56 @@ pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
     }
 }
 
+/// The room for a generated keyset, so that no copy of its key stays behind when the text grows.
+const GENERATED_BYTES: usize = 512;
+
+/// Makes a cleartext keyset with one new key, of Tink's template `AES256_GCM_HKDF_1MB` or, for 128 bits,
+/// `AES128_GCM_HKDF_1MB`.
+///
+/// # Errors
+/// [`Error::Random`] when the system gives no random bytes, [`Error::Keyset`] for another number of bits.
+pub fn generate(bits: usize) -> Result<Zeroizing<String>, Error> {
+    let derived_key_bytes = bits / 8;
+    let parameters = Parameters { derived_key_bytes, ..Parameters::AES256_1MB };
+    parameters.check()?;
+    let mut secret = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut secret[..derived_key_bytes])?;
+    let message = message(&parameters, &secret[..derived_key_bytes]);
+    let mut digits = Zeroizing::new([0; 128]);
+    let value = Base64::encode(&message, &mut *digits).expect("four digits for three bytes");
+    // Tink takes any number but 0.
+    let id = getrandom::u32()?.max(1);
+    let mut text = Zeroizing::new(String::with_capacity(GENERATED_BYTES));
+    writeln!(
+        text,
+        "{{\"primaryKeyId\":{id},\"key\":[{{\"keyData\":{{\"typeUrl\":\"{TYPE_URL}\",\"value\":\"{value}\",\
+         \"keyMaterialType\":\"SYMMETRIC\"}},\"status\":\"ENABLED\",\"keyId\":{id},\"outputPrefixType\":\"RAW\"}}]}}"
+    )
+    .expect("a string takes any text");
+    Ok(text)
+}
+
+/// Encodes `AesGcmHkdfStreamingKey` with the fields that `parse_key` reads, and SHA-256 for HKDF.
+fn message(parameters: &Parameters, secret: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut inner = vec![1 << 3];
+    put_varint(&mut inner, parameters.segment_bytes);
+    inner.extend([2 << 3, parameters.derived_key_bytes as u8, 3 << 3, 3]);
+    let mut message = Zeroizing::new(Vec::with_capacity(64));
+    message.extend([2 << 3 | 2, inner.len() as u8]);
+    message.extend_from_slice(&inner);
+    message.extend([3 << 3 | 2, secret.len() as u8]);
+    message.extend_from_slice(secret);
+    message
+}
+
+fn put_varint(message: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        message.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    message.push(value as u8);
+}
+
 /// A document whose strings are keys, which are zeroised on drop.
 struct Wiped(Value);
 
@@ -75,7 +128,8 @@ fn parse_entry(entry: &Value) -> Result<Key, Error> {
             return Err(bad(format!("a key of type {given}; this command uses {TYPE_URL}")));
         }
     }
-    let value = data["value"].as_str().and_then(base64).ok_or_else(|| bad("a key that is not base64"))?;
+    let value = data["value"].as_str().and_then(|text| Base64::decode_vec(text).ok());
+    let value = value.map(Zeroizing::new).ok_or_else(|| bad("a key that is not base64"))?;
     parse_key(&value).ok_or_else(|| bad("a key that can't be understood"))?
 }
 
@@ -171,42 +225,29 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Decodes Base64 with the standard alphabet and its padding (RFC 4648 §4).
-fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = text.trim_end_matches('=');
-    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
-        return None;
-    }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3));
-    let (mut bits, mut held) = (0, 0u32);
-    for digit in digits.bytes() {
-        held = held << 6 | ALPHABET.iter().position(|&c| c == digit)? as u32;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-            held &= (1 << bits) - 1;
-        }
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn base64_as_in_the_rfc() {
-        // The vectors are from RFC 4648 §10.
-        for (text, bytes) in
-            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmFy", "foobar")]
-        {
-            assert_eq!(base64(text).unwrap().as_slice(), bytes.as_bytes());
+    fn a_generated_keyset_holds_one_key_of_tinks_template() {
+        for (bits, derived_key_bytes) in [(128, 16), (256, 32)] {
+            let text = generate(bits).unwrap();
+            let keys = parse(text.as_bytes()).unwrap();
+            assert!(is_keyset(text.as_bytes()));
+            let expected = Parameters { derived_key_bytes, ..Parameters::AES256_1MB };
+            assert_eq!((keys.len(), keys[0].parameters()), (1, expected));
+            assert_ne!(text, generate(bits).unwrap());
+            assert!(text.len() < GENERATED_BYTES, "{} bytes were moved while they grew", text.len());
         }
-        for text in ["Z", "Zg=", "Zg", "Z===", "Zm9v\n", "Zm-_"] {
-            assert!(base64(text).is_none(), "{text}");
-        }
+    }
+
+    #[test]
+    fn a_key_that_is_not_base64_is_refused() {
+        let text = generate(256).unwrap();
+        let damaged = text.replace("\"value\":\"", "\"value\":\"*");
+        let error = parse(damaged.as_bytes()).err().unwrap();
+        assert!(error.to_string().contains("not base64"), "{error}");
     }
 
     #[test]
