@@ -10,6 +10,8 @@ use millstream_cpu::MaskError;
 use millstream_files as files;
 pub(crate) use millstream_files::plain;
 
+use crate::{names, shown};
+
 /// The exit codes, which are those of the Solaris commands (digest(1), encrypt(1)).
 pub mod exit {
     /// Everything was done.
@@ -32,6 +34,8 @@ pub enum Error {
         name: String,
         /// The command whose `-l` lists the known ones.
         command: &'static str,
+        /// The name that was probably meant.
+        near: Option<String>,
     },
     /// A processor mask that can't be understood.
     Mask(MaskError),
@@ -137,6 +141,7 @@ impl Error {
             files::Error::Read(source) => Error::Read { name: input.to_owned(), source },
             files::Error::Write(source) => Error::Write { name: output.to_owned(), source },
             files::Error::Changed => Error::Changed(input.to_owned()),
+            files::Error::Random(error) => Error::Random(error),
             source => Error::Format { name: input.to_owned(), source },
         }
     }
@@ -146,25 +151,30 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Usage(text) | Error::Passphrase(text) => f.write_str(text),
-            Error::UnknownAlgorithm { name, command } => {
-                write!(f, "unknown algorithm -- {name}; '{command} -l' lists the known ones")
+            Error::UnknownAlgorithm { name, command, near } => {
+                let near = near.as_deref().map_or(";".to_owned(), |near| names::did_you_mean(Some(near)));
+                write!(
+                    f,
+                    "unknown algorithm -- {}{near} '{command} -l' lists the known ones",
+                    shown::text(name)
+                )
             }
             Error::Mask(error) => error.fmt(f),
             Error::Open { path, source } => {
-                write!(f, "can not open input file {}: {}", path.display(), plain(source))
+                write!(f, "can not open input file {}: {}", shown::path(path), plain(source))
             }
             Error::Directory(path) => {
-                write!(f, "{}: is a directory; name a file", path.display())
+                write!(f, "{}: is a directory; name a file", shown::path(path))
             }
             Error::Read { name, source } => write!(f, "error reading {name}: {}", plain(source)),
             Error::Write { name, source } => write!(f, "error writing {name}: {}", plain(source)),
             Error::Changed(name) => {
                 write!(f, "{name}: changed while it was read; run again when nothing writes to it")
             }
-            Error::Secret { path, why } => write!(f, "{}: {why}", path.display()),
+            Error::Secret { path, why } => write!(f, "{}: {why}", shown::path(path)),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
             Error::Format { name, source } => write!(f, "{name}: {source}"),
-            Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", path.display()),
+            Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", shown::path(path)),
             Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
             Error::TooLong { name, most } => {
                 let mib = most >> 20;

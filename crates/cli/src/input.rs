@@ -1,11 +1,13 @@
 //! Inputs: standard input or a file.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::shown;
 
 /// An open input.
 #[derive(Debug)]
@@ -31,13 +33,21 @@ impl Input {
         }
     }
 
+    /// Opens the file that an operand names, or standard input for a minus.
+    ///
+    /// # Errors
+    /// The same as for [`Input::named`].
+    pub fn operand(name: &OsStr) -> Result<Self, Error> {
+        if name == "-" { Input::standard() } else { Input::named(Path::new(name)) }
+    }
+
     /// Opens the file of that name.
     ///
     /// # Errors
     /// Fails when it can't be opened, or is a directory.
     pub fn named(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
-        Input::new(file, path.display().to_string())
+        Input::new(file, shown::path(path))
     }
 
     fn new(file: File, name: String) -> Result<Self, Error> {

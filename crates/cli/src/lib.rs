@@ -6,12 +6,15 @@
 mod codes;
 mod commands;
 pub mod error;
+mod exact;
 pub mod input;
+mod names;
 mod observe;
 pub mod output;
 mod programs;
 pub mod progress;
 pub mod secret;
+mod shown;
 mod signals;
 mod sparc;
 mod speed;

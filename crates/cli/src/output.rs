@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::error::Error;
-use crate::signals;
+use crate::{shown, signals};
 
 /// The destination of a command's output.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Output {
 
     /// Opens a file. `mode` returns the mode of a new file in that directory, before the umask.
     fn with_mode(path: &Path, mode: impl Fn(&Path) -> u32) -> Result<Self, Error> {
-        let failed = |source| Error::Write { name: path.display().to_string(), source };
+        let failed = |source| Error::Write { name: shown::path(path), source };
         let pending = |found: Option<Access>| -> io::Result<Output> {
             let path = follow(path)?;
             // The mode is at most that of the file it replaces.
@@ -91,7 +91,7 @@ impl Output {
                 // A user who may not write the file may not replace it either.
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
                 if is_stream(&found) {
-                    return Ok(Output::Stream { file, name: path.display().to_string() });
+                    return Ok(Output::Stream { file, name: shown::path(path) });
                 }
                 let access = Access { mode: found.mode() & 0o777, owner: found.uid(), group: found.gid() };
                 pending(Some(access)).map_err(failed)
@@ -105,7 +105,7 @@ impl Output {
     pub fn name(&self) -> String {
         match self {
             Output::Stream { name, .. } => name.clone(),
-            Output::Pending(pending) => pending.path.display().to_string(),
+            Output::Pending(pending) => shown::path(&pending.path),
         }
     }
 

@@ -6,8 +6,17 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::observe::table::terminal_width;
+use crate::signals;
+
 /// The length in bytes from which a bar is worth its place on the screen.
 const LARGE: u64 = 64 << 20;
+
+/// The columns that a bar with everything beside it needs.
+const WIDE: usize = 72;
+
+/// The columns that the figures alone need.
+const NARROW: usize = 40;
 
 /// The positions of the Solaris bar, including its brackets.
 const POSITIONS: u64 = 79;
@@ -47,13 +56,16 @@ impl Progress {
             Some(total) => ProgressBar::new(total),
             None => ProgressBar::no_length(),
         };
-        let text = if total.is_some() {
-            "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
-        } else {
-            "{spinner} {binary_bytes}, {binary_bytes_per_sec}"
+        let text = match (total, width()) {
+            (Some(_), WIDE..) => {
+                "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+            }
+            (Some(_), NARROW..) => "{percent}%, {binary_bytes_per_sec}, {eta} left",
+            (Some(_), _) => "{percent}%",
+            (None, NARROW..) => "{spinner} {binary_bytes}, {binary_bytes_per_sec}",
+            (None, _) => "{binary_bytes}",
         };
-        bar.set_style(ProgressStyle::with_template(text).expect("a constant template"));
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        let bar = styled(bar, text);
         bar.enable_steady_tick(Duration::from_millis(200));
         Progress::Bar(bar)
     }
@@ -64,11 +76,11 @@ impl Progress {
         if quiet || !io::stderr().is_terminal() {
             return Progress::Silent;
         }
-        let bar = ProgressBar::new(total);
-        let text = "{bar:40} {pos} of {len}, {eta} left: {msg}";
-        bar.set_style(ProgressStyle::with_template(text).expect("a constant template"));
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        Progress::Bar(bar)
+        let text = match width() {
+            WIDE.. => "{bar:20} {pos} of {len}, {eta} left: {wide_msg}",
+            _ => "{pos} of {len}: {wide_msg}",
+        };
+        Progress::Bar(styled(ProgressBar::new(total), text))
     }
 
     /// Makes a line that [`Progress::say`] fills, when there is a terminal to see it. It moves only when it
@@ -77,10 +89,7 @@ impl Progress {
         if !io::stderr().is_terminal() {
             return Progress::Silent;
         }
-        let bar = ProgressBar::no_length();
-        bar.set_style(ProgressStyle::with_template("{elapsed} {msg}").expect("a constant template"));
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        Progress::Bar(bar)
+        Progress::Bar(styled(ProgressBar::no_length(), "{elapsed} {wide_msg}"))
     }
 
     /// Names the current step, where there is room for it.
@@ -111,13 +120,29 @@ impl Progress {
     pub fn finish(&self, done: bool) {
         match self {
             Progress::Silent => {}
-            Progress::Bar(bar) => bar.finish_and_clear(),
+            Progress::Bar(bar) => {
+                signals::untidy().progress = None;
+                bar.finish_and_clear();
+            }
             Progress::Solaris(state) => {
                 let drawn = state.lock().unwrap_or_else(|e| e.into_inner()).finish(done);
                 let _ = io::stderr().write_all(drawn.as_bytes());
             }
         }
     }
+}
+
+/// Gives a bar its look, and has a signal remove it from the screen.
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+    signals::untidy().progress = Some(bar.clone());
+    bar
+}
+
+/// Returns the width of the terminal. A bar never takes more than one line of it.
+fn width() -> usize {
+    terminal_width().unwrap_or(80)
 }
 
 impl Solaris {

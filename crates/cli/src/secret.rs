@@ -10,7 +10,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, plain};
-use crate::signals;
+use crate::{shown, signals};
 
 /// The longest key file. Keysets are the longest, and none has this many bytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -27,8 +27,7 @@ pub fn key_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
     if bytes.is_empty() {
         return Err(Error::secret(path, "invalid key. The file is empty"));
     }
-    let warning = everyone.then(|| format!("{0}: everyone may read this key; chmod 600 {0}", path.display()));
-    Ok((bytes, warning))
+    Ok((bytes, everyone.then(|| readable(path, "key"))))
 }
 
 /// Reads the first line of a file as a passphrase.
@@ -36,16 +35,31 @@ pub fn key_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
 /// # Errors
 /// [`Error::Secret`] when it can't be read or the line is empty.
 pub fn passphrase_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
+    first_line(path, "passphrase")
+}
+
+/// Reads the first line of a file as a token's PIN.
+///
+/// # Errors
+/// [`Error::Secret`] when it can't be read or the line is empty.
+pub fn pin_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
+    first_line(path, "PIN")
+}
+
+fn first_line(path: &Path, what: &str) -> Result<(Secret, Option<String>), Error> {
     let (mut bytes, everyone) = read(path)?;
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
     bytes[end..].zeroize();
     bytes.truncate(end);
     if bytes.is_empty() {
-        return Err(Error::secret(path, "invalid passphrase. The first line is empty"));
+        return Err(Error::secret(path, format!("invalid {what}. The first line is empty")));
     }
-    let warning =
-        everyone.then(|| format!("{0}: everyone may read this passphrase; chmod 600 {0}", path.display()));
-    Ok((bytes, warning))
+    Ok((bytes, everyone.then(|| readable(path, what))))
+}
+
+fn readable(path: &Path, what: &str) -> String {
+    let path = shown::path(path);
+    format!("{path}: everyone may read this {what}; chmod 600 {path}")
 }
 
 /// A reason to doubt that a key is one.

@@ -18,6 +18,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use indicatif::ProgressBar;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, raise, sigaction};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -36,6 +37,8 @@ pub(crate) struct Untidy {
     pub(crate) directory: Option<PathBuf>,
     /// Processes that must end with this one, the last first.
     pub(crate) children: Vec<Pid>,
+    /// A progress bar on the screen.
+    pub(crate) progress: Option<ProgressBar>,
     /// True when the output has its final name, so that it is too late to undo anything.
     pub(crate) committed: bool,
 }
@@ -61,6 +64,7 @@ static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy {
     cursor_hidden: false,
     directory: None,
     children: Vec::new(),
+    progress: None,
     committed: false,
 });
 
@@ -105,6 +109,9 @@ fn tidy(untidy: &Untidy) {
     if let Some(path) = &untidy.directory {
         let _ = std::fs::remove_dir_all(path);
     }
+    if let Some(bar) = &untidy.progress {
+        bar.finish_and_clear();
+    }
     give_back(untidy);
 }
 
@@ -132,7 +139,9 @@ fn stop() {
     let Ok(ours) = (unsafe { sigaction(nix::sys::signal::SIGTSTP, &usual) }) else { return };
     // This thread gets the signal before the call returns, and the whole process stops with it. Only the
     // kernel knows whether there is a shell to continue it. Without one the signal does nothing.
-    let _ = raise(nix::sys::signal::SIGTSTP);
+    let sleep = || raise(nix::sys::signal::SIGTSTP);
+    // The shell's prompt takes the place of the bar, which comes back below it.
+    let _ = untidy.progress.as_ref().map_or_else(sleep, |bar| bar.suspend(sleep));
     // SAFETY: this is the disposition that signal-hook had set.
     let _ = unsafe { sigaction(nix::sys::signal::SIGTSTP, &ours) };
     go_on(&untidy);

@@ -400,16 +400,13 @@ fn options_that_a_format_has_no_use_for_are_refused() {
         ("encrypt -k key --format raw -a aes-ctr --iv 00 --no-pad", &["padding"]),
         ("encrypt -k key --format raw -a aes-ctr --iv 00 --aad=x", &["authenticate"]),
         ("encrypt --format solaris -k key", &["-a"]),
+        ("encrypt --format openssl -a aes-256-gcm", &["no aes-256-gcm", "--format raw"]),
         ("encrypt --format zip -k key", &["zip"]),
         ("encrypt --iter 0 --format openssl", &["0"]),
     ] {
         place.words(line).bad(2, words);
     }
-    for line in [
-        "encrypt -k key -a idea",
-        "decrypt --format raw -k key -a idea",
-        "encrypt --format openssl -a aes-256-gcm",
-    ] {
+    for line in ["encrypt -k key -a idea", "decrypt --format raw -k key -a idea"] {
         place.words(line).bad(1, &["unknown algorithm -- ", "crypt -l"]);
     }
 }

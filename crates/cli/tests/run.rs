@@ -89,7 +89,7 @@ fn the_programs_end_is_the_commands() {
     assert_eq!(code(&["sh", "-c", "kill -TERM $$"]), Some(143));
     assert_eq!(code(&["sh", "-c", "kill -KILL $$"]), Some(137));
     let missing = run(&place, &[], &["./missing"]);
-    missing.bad(127, &["millstream run: ./missing: No such file"]);
+    missing.bad(127, &["millstream run: error: ./missing: No such file"]);
     place.write("data", "no program");
     run(&place, &[], &["./data"]).bad(126, &["./data"]);
     run(&place, &["--base", "missing"], &["true"]).bad(1, &["missing"]);

@@ -3,12 +3,14 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Ended, MILLSTREAM, Place, ended, exists};
+use common::{Ended, MILLSTREAM, Place, Terminal, ended, exists};
 use millstream::cwq::Algorithm;
 use millstream::isolated::{Accelerator, Attach, Exportable};
 use millstream::queue::{Queue, Request};
@@ -151,14 +153,33 @@ fn all_grants_are_revoked_and_some_numbers_are_wrong() {
     let service = Service::start("-n 2 --quiet");
     let (one, two) = (service.attach(), service.attach());
     let (good, bad) = (one.grant().id, two.grant().id + 1000);
-    let told = service.command(&format!("revoke {bad} {good}")).bad(1, &[&bad.to_string()]);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let words = [&bad.to_string(), "there is no such grant", "'millstream status'"];
+    let told = service.command(&format!("revoke {bad} {good}")).bad(1, &words);
+    assert!(told.lines().count() == 1 && !told.contains("log"), "{told}");
     assert_eq!(service.status()["grants"].as_array().unwrap().len(), 1);
     service.command("revoke --all").good();
     assert_eq!(service.status()["grants"].as_array().unwrap().len(), 0);
     service.command("revoke").bad(2, &["GRANT"]);
     service.command("revoke --all 3").bad(2, &["--all"]);
     assert_eq!(service.end("-INT"), (Some(0), String::new()));
+}
+
+#[test]
+fn another_user_is_told_whose_grants_are_shown() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("the status that another user sees: only root can start a service for all");
+    }
+    let place = Place::new();
+    std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
+    place.write("policy", "[default]\n");
+    let service = Service::start_in(place, "--quiet --policy policy", |_| {});
+    let mut status = Command::new(MILLSTREAM);
+    let text =
+        status.args(["status", "--socket"]).arg(service.socket()).uid(65534).gid(65534).current_dir("/");
+    let text = ended(text, b"").text();
+    assert!(text.contains(": 0 grants of user nobody") && text.contains("operators see all"), "{text}");
+    let shown: Value = serde_json::from_str(&ended(status.arg("--json"), b"").text()).unwrap();
+    assert_eq!((&shown["whole"], &service.status()["whole"]), (&false.into(), &true.into()));
 }
 
 #[test]
@@ -261,30 +282,28 @@ fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
     }
 }
 
-/// Returns what `script` shows of a command in a terminal, and how both ended.
-fn in_terminal(place: &Place, command: &str, keys: &str) -> String {
-    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code \\$?; stty -a");
-    let line = format!("(sleep 0.8; printf '{keys}'; sleep 1) | script -qec \"{shell}\" /dev/null");
-    let ended = place.run("sh", ["-c", &line], b"");
-    String::from_utf8_lossy(&ended.out).into_owned()
-}
-
 #[test]
 fn the_live_view_gives_the_terminal_back() {
     let service = Service::start("-q");
     let accelerator = service.attach();
-    let socket = service.socket();
-    let watch = format!("{MILLSTREAM} status --watch 0.1 --socket {}", socket.display());
-    for (keys, code) in [("xq", "code 0"), ("\\003", "code 130")] {
-        let shown = in_terminal(&service.place, &watch, keys);
-        assert!(shown.contains("1 worker, 1 grant") && shown.contains("RECENT OPS/S"), "{shown}");
-        // The view was drawn more than once, at the same place.
-        assert!(shown.matches("\x1b[J").count() > 2 && shown.contains("A\r"), "{shown:?}");
-        let (view, after) = shown.split_once(code).unwrap_or_else(|| panic!("no {code}: {shown}"));
-        assert!(view.contains("\x1b[?25l") && view.contains("\x1b[?25h"), "{shown:?}");
+    let watch = format!("{MILLSTREAM} status --watch 0.1 --socket {}", service.socket().display());
+    let shell =
+        format!("trap : INT; stty echo icanon rows 30 cols 200; {watch}; echo code $?; stty -a; echo end");
+    for (keys, code) in [("xq", "code 0"), ("\x03", "code 130")] {
+        let mut terminal = Terminal::new(&service.place, &shell);
+        let view = terminal.see("RECENT OPS/S");
+        assert!(view.contains("1 worker, 1 grant") && view.contains("\x1b[?25l"), "{view:?}");
+        // The view is drawn more than once, at the same place.
+        terminal.see("\x1b[J");
+        terminal.see("A\r");
+        terminal.see("\x1b[J");
+        terminal.type_in(keys);
+        let rest = terminal.see(code);
+        assert!(rest.contains("\x1b[?25h"), "{rest:?}");
+        let after = terminal.see("end");
         assert!(
             after.contains(" echo ") && after.contains(" icanon ") && !after.contains("-echo "),
-            "{shown}"
+            "{after}"
         );
     }
     drop(accelerator);
@@ -352,7 +371,7 @@ fn root_gives_its_rights_away() {
     }
     let place = Place::new();
     place.words("serve --socket s --user nobody-of-that-name").bad(1, &["no such user"]);
-    std::fs::set_permissions(place.path(""), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o777)).unwrap();
     let service = Service::start_in(place, "-q --user nobody", |_| {});
     let status = std::fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
     let ids = |name: &str| {

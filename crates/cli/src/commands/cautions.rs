@@ -14,6 +14,7 @@ use millstream_files::cipher::Cipher;
 use millstream_files::{Format, solaris};
 
 use crate::error::Error;
+use crate::shown;
 
 /// Adds a hint to an error of the command line where people are known to try something that does not work.
 pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error {
@@ -26,16 +27,35 @@ pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error 
     let hint = match error.kind() {
         ErrorKind::ArgumentConflict if given == before && has_one_input && given.starts_with("--input") => {
             "each run takes one input; run the command once for each file, or pack the files with tar first"
+                .to_owned()
         }
         ErrorKind::ArgumentConflict if given == before => {
-            "only one of the values could be used; give the option once"
+            "only one of the values could be used; give the option once".to_owned()
         }
-        ErrorKind::UnknownArgument if has_one_input && !given.starts_with('-') => {
-            "name the input with -i and the output with -o; each run takes one input"
-        }
+        ErrorKind::UnknownArgument if has_one_input && !given.starts_with('-') => format!(
+            "name the input with '-i {}' and the output with -o; each run takes one input",
+            shown::text(&given)
+        ),
         _ => return error,
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    error
+}
+
+/// Spells out the control characters of what an error repeats from the command line.
+pub(super) fn harmless(mut error: clap::Error) -> clap::Error {
+    let spelled_out = |value: &ContextValue| match value {
+        ContextValue::String(text) => Some(ContextValue::String(shown::text(text))),
+        ContextValue::Strings(texts) => {
+            Some(ContextValue::Strings(texts.iter().map(|text| shown::text(text)).collect()))
+        }
+        _ => None,
+    };
+    let harmless: Vec<_> =
+        error.context().filter_map(|(kind, value)| Some((kind, spelled_out(value)?))).collect();
+    for (kind, value) in harmless {
+        error.insert(kind, value);
+    }
     error
 }
 
@@ -53,8 +73,8 @@ pub(super) fn spare_secrets(output: Option<&Path>, secrets: &[(&str, Option<&Pat
     let is_written = |path: &Path| path.metadata().is_ok_and(|secret| is_same(&secret, &written));
     for (what, path) in secrets {
         if let Some(path) = path.filter(|path| is_written(path)) {
-            let output = output.map_or("standard output".into(), Path::to_string_lossy);
-            let path = path.display();
+            let output = output.map_or("standard output".into(), shown::path);
+            let path = shown::path(path);
             return Err(Error::Usage(format!(
                 "{output}: is the {what} {path}, which the output would destroy; write to another file"
             )));

@@ -24,6 +24,7 @@ use crate::observe::explain::explain;
 use crate::observe::features::{self, Features};
 use crate::observe::without::{Answers, Outcome, Way};
 use crate::progress::Progress;
+use crate::{exact, shown};
 
 /// The most bytes that are shown of what a failed program wrote last.
 const SHOWN: u64 = 4096;
@@ -98,9 +99,8 @@ impl Compare {
         let (comparison, answers) = measured?;
         if self.json {
             let mut value = comparison.json();
-            let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
             value["version"] = json!(1);
-            value["command"] = json!(words);
+            exact::put_command(&mut value, &self.command);
             value["layers"] = without.json(answers.as_ref());
             return print(format!("{value:#}\n"));
         }
@@ -156,7 +156,7 @@ impl Compare {
         }
         let before = processor_time();
         let (outcome, digest) = self.digested(child, way, context).map_err(|error| {
-            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            context.fail(format!("{}: {}", shown::path(self.command[0].as_ref()), plain(&error)));
             Error::Reported(exit::FAILURE)
         })?;
         let cpu = processor_time() - before;
@@ -204,12 +204,12 @@ impl Compare {
         if let Some(signal) = status.signal().filter(|signal| ENDING.contains(signal)) {
             return Error::Reported(u8::try_from(128 + signal).unwrap_or(exit::FAILURE));
         }
-        let program = self.command[0].display();
+        let program = shown::path(self.command[0].as_ref());
         let which = match way.withheld.is_empty() {
             true => "with all features".to_owned(),
             false => format!("without {}", way.taken()),
         };
-        context.say(format!("{program} failed {which}: {status}; nothing is compared"));
+        context.fail(format!("{program} failed {which}: {status}; nothing is compared"));
         if let Some(why) = explain(status, outcome.time, way.taken(), outcome.illegal.as_ref()) {
             context.say(why);
         }

@@ -11,7 +11,7 @@ use crate::error::Error;
 /// by default. Without -k a passphrase is asked for, if the file was encrypted with one.
 #[derive(clap::Args)]
 #[command(
-    override_usage = "decrypt -l\n       decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
+    override_usage = "millstream decrypt -l\n       millstream decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
     after_long_help = pages::help(pages::DECRYPT)
 )]

@@ -1,6 +1,7 @@
 //! `digest`: like digest(1) of Solaris.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 
 use clap::builder::OsStringValueParser;
 use millstream_cpu::Features;
@@ -8,17 +9,20 @@ use millstream_engines::Standing;
 use millstream_engines::crc::{Castagnoli, Crc, Ieee, Polynomial};
 use millstream_engines::hash::{Hash, Hasher};
 
-use crate::commands::sum::{self, Style, Sum};
+use crate::commands::lines::{Form, Style};
+use crate::commands::sum::{self, Sum};
 use crate::commands::{Context, pages, print};
 use crate::error::Error;
+use crate::names;
 
 /// Compute the digest of files or of standard input
 ///
 /// Prints the digest in hexadecimal. With several files each line has the form "(file) = digest",
-/// with -v "algorithm (file) = digest".
+/// with -v "algorithm (file) = digest", as on Solaris. --sum and --tag print what sha256sum and its kin print.
 #[derive(clap::Args)]
 #[command(
-    override_usage = "digest -l\n       digest [-v] -a ALGORITHM [FILE]...",
+    override_usage = "millstream digest -l\n       millstream digest [-v | --sum | --tag | --json] -a ALGORITHM \
+                      [FILE]...",
     after_long_help = pages::help(pages::DIGEST)
 )]
 pub(super) struct Digest {
@@ -28,73 +32,133 @@ pub(super) struct Digest {
     /// List the algorithms; allows no other option
     #[arg(short = 'l', long)]
     list: bool,
-    /// Put the algorithm and the file's name before each digest
+    /// Put the algorithm and the file's name before each digest, as on Solaris
     #[arg(short = 'v', long)]
     verbose: bool,
+    /// Print lines as sha256sum does: the digest, two blanks, the file's name
+    #[arg(long, conflicts_with_all = ["verbose", "tag", "json"])]
+    sum: bool,
+    /// Print lines as BSD and sha256sum --tag do: SHA256 (file) = digest
+    #[arg(long, conflicts_with_all = ["verbose", "json"])]
+    tag: bool,
     /// Write a line of JSON for each file
     #[arg(long)]
     json: bool,
     /// Show no progress bar
     #[arg(short = 'q', long)]
     quiet: bool,
-    /// The files; without any, standard input
+    /// The files, - for standard input; without any, standard input
     #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
     files: Vec<OsString>,
 }
 
 /// The algorithms of `digest`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Algorithm {
     Hash(Hash),
     Crc32,
     Crc32c,
 }
 
-/// Names in the order of `digest -l`: the one of Solaris, other spellings, the algorithm and its standing.
-const ALGORITHMS: &[(&str, &[&str], Algorithm, Standing)] = &[
-    ("sha1", &["sha-1"], Algorithm::Hash(Hash::Sha1), Standing::Legacy),
-    ("md5", &[], Algorithm::Hash(Hash::Md5), Standing::Legacy),
-    ("sha224", &["sha-224"], Algorithm::Hash(Hash::Sha224), Standing::Current),
-    ("sha256", &["sha-256"], Algorithm::Hash(Hash::Sha256), Standing::Current),
-    ("sha384", &["sha-384"], Algorithm::Hash(Hash::Sha384), Standing::Current),
-    ("sha512", &["sha-512"], Algorithm::Hash(Hash::Sha512), Standing::Current),
-    (
+/// An algorithm and its names.
+struct Known {
+    /// The name of Solaris.
+    name: &'static str,
+    /// Names that are more than another spelling.
+    others: &'static [&'static str],
+    /// The name in lines of BSD.
+    tag: &'static str,
+    algorithm: Algorithm,
+    standing: Standing,
+}
+
+const fn known(
+    name: &'static str,
+    others: &'static [&'static str],
+    tag: &'static str,
+    algorithm: Algorithm,
+    standing: Standing,
+) -> Known {
+    Known { name, others, tag, algorithm, standing }
+}
+
+/// The algorithms in the order of `digest -l`.
+const ALGORITHMS: &[Known] = &[
+    known("sha1", &[], "SHA1", Algorithm::Hash(Hash::Sha1), Standing::Legacy),
+    known("md5", &[], "MD5", Algorithm::Hash(Hash::Md5), Standing::Legacy),
+    known("sha224", &["sha2-224"], "SHA224", Algorithm::Hash(Hash::Sha224), Standing::Current),
+    known("sha256", &["sha2-256"], "SHA256", Algorithm::Hash(Hash::Sha256), Standing::Current),
+    known("sha384", &["sha2-384"], "SHA384", Algorithm::Hash(Hash::Sha384), Standing::Current),
+    known("sha512", &["sha2-512"], "SHA512", Algorithm::Hash(Hash::Sha512), Standing::Current),
+    known(
         "sha512_256",
-        &["sha512-256", "sha-512-256", "sha512_t256"],
+        &["sha512_t256", "sha2-512/256"],
+        "SHA512/256",
         Algorithm::Hash(Hash::Sha512_256),
         Standing::Current,
     ),
-    ("crc32", &["crc-32"], Algorithm::Crc32, Standing::NotCryptographic),
-    ("crc32c", &["crc-32c"], Algorithm::Crc32c, Standing::NotCryptographic),
+    known("crc32", &[], "CRC32", Algorithm::Crc32, Standing::NotCryptographic),
+    known("crc32c", &[], "CRC32C", Algorithm::Crc32c, Standing::NotCryptographic),
 ];
+
+/// Families of hashes that are not part of this version, so that none of them is taken for a slip of the hand.
+const ABSENT: &[&str] = &["sha3", "shake", "keccak", "blake", "b2", "b3"];
+
+/// Returns the names for `-a`.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|known| known.name)
+}
 
 impl Digest {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         if self.list {
-            let others = self.algorithm.is_some() || self.verbose || self.json || !self.files.is_empty();
+            let form = self.verbose || self.json || self.sum || self.tag;
+            let others = self.algorithm.is_some() || form || !self.files.is_empty();
             return if others {
                 Err(Error::Usage("-l allows no other option or file".into()))
             } else {
                 list()
             };
         }
-        let Some(name) = self.algorithm else {
+        let known = self.algorithm.as_deref().map(Known::named).transpose()?;
+        let features = Features::active()?;
+        let (Some(name), Some(known)) = (&self.algorithm, known) else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
         };
-        let known =
-            ALGORITHMS.iter().find(|(own, others, ..)| *own == name || others.contains(&name.as_str()));
-        let Some(&(.., algorithm, _)) = known else {
-            return Err(Error::UnknownAlgorithm { name, command: "digest" });
-        };
-        let features = Features::active()?;
         let style = Style {
-            algorithm: &name,
+            algorithm: name,
             what: "digest",
-            verbose: self.verbose,
-            json: self.json,
+            form: self.form(known),
+            on_screen: io::stdout().is_terminal(),
             quiet: self.quiet,
         };
-        sum::files(context, &style, &self.files, || algorithm.begin(features))
+        sum::files(context, &style, &self.files, || known.algorithm.begin(features))
+    }
+
+    fn form(&self, known: &Known) -> Form {
+        match (self.json, self.sum, self.tag, self.verbose) {
+            (true, ..) => Form::Json,
+            (_, true, ..) => Form::Sum,
+            (_, _, true, _) => Form::Tagged(known.tag),
+            (.., true) => Form::Verbose,
+            _ => Form::Plain,
+        }
+    }
+}
+
+impl Known {
+    /// Returns the algorithm of a name in any spelling.
+    fn named(name: &str) -> Result<&'static Known, Error> {
+        let has = |known: &&Known| {
+            let mut all = known.others.iter().chain([&known.name]);
+            all.any(|own| names::is_same(own, name))
+        };
+        ALGORITHMS.iter().find(has).ok_or_else(|| {
+            let lower = name.to_ascii_lowercase();
+            let is_absent = ABSENT.iter().any(|family| lower.starts_with(family));
+            let near = names::nearest(name, self::names()).filter(|_| !is_absent).map(str::to_owned);
+            Error::UnknownAlgorithm { name: name.to_owned(), command: "digest", near }
+        })
     }
 }
 
@@ -132,9 +196,9 @@ impl<P: Polynomial> Sum for Crc<P> {
 /// Prints the names alone, as Solaris does. An algorithm that should not be used any more has a remark behind
 /// its name.
 fn list() -> Result<(), Error> {
-    let lines = ALGORITHMS.iter().map(|(name, .., standing)| match standing {
-        Standing::Current => format!("{name}\n"),
-        standing => format!("{name:15} {standing}\n"),
+    let lines = ALGORITHMS.iter().map(|known| match known.standing {
+        Standing::Current => format!("{}\n", known.name),
+        standing => format!("{:15} {standing}\n", known.name),
     });
     print(lines.collect::<String>())
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 /// Solaris command. Without -k a passphrase is asked for.
 #[derive(clap::Args)]
 #[command(
-    override_usage = "encrypt -l\n       encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
+    override_usage = "millstream encrypt -l\n       millstream encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
     after_long_help = pages::help(pages::ENCRYPT)
 )]

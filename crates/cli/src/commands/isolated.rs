@@ -10,7 +10,7 @@ use millstream::cwq;
 use millstream::isolated::Attach;
 use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Queue, Refusal, Request, Ticket};
 
-use crate::commands::sum::{Style, line};
+use crate::commands::lines::{Style, line};
 use crate::commands::{Context, print};
 use crate::error::{Error, exit};
 use crate::input::Input;
@@ -38,10 +38,10 @@ pub(super) fn files(
     let mut codes = Codes { queue: accelerator.queue()?, key, begun: VecDeque::new() };
     let mut code = exit::SUCCESS;
     let mut tell = |which: Option<usize>, result: Result<Vec<u8>, Error>| match result {
-        Ok(sum) => print(line(style, which.map(|i| &files[i]), files.len() > 1, &sum)),
+        Ok(sum) => print(line(style, which.map(|i| files[i].as_os_str()), files.len() > 1, &sum)),
         Err(error) if which.is_none() => Err(error),
         Err(error) => {
-            context.say(&error);
+            context.fail(&error);
             code = if matches!(error, Error::Open { .. }) { exit::USAGE } else { error.exit_code() };
             Ok(())
         }
@@ -50,7 +50,7 @@ pub(super) fn files(
         codes.begin(None, Input::standard());
     }
     for (i, file) in files.iter().enumerate() {
-        codes.begin(Some(i), Input::named(Path::new(file)));
+        codes.begin(Some(i), Input::operand(file));
         while let Some((which, result)) = codes.next_done() {
             tell(which, result)?;
         }

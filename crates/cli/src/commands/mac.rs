@@ -1,6 +1,7 @@
 //! `mac`: like mac(1) of Solaris.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::builder::OsStringValueParser;
@@ -14,10 +15,12 @@ use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
 use crate::codes::hash_code;
-use crate::commands::sum::{self, Style, Sum};
+use crate::commands::lines::{Form, Style};
+use crate::commands::sum::{self, Sum};
 use crate::commands::{Context, cautions, crypt, isolated, pages, print};
 use crate::error::Error;
 use crate::secret::{self, Secret};
+use crate::{names, shown};
 
 /// Compute the message authentication code of files or of standard input
 ///
@@ -25,7 +28,7 @@ use crate::secret::{self, Secret};
 /// -v "algorithm (file) = code". Without -k a passphrase is asked for.
 #[derive(clap::Args)]
 #[command(
-    override_usage = "mac -l\n       mac [-v] -a ALGORITHM [-k KEYFILE | --passphrase-file FILE] [FILE]...",
+    override_usage = "millstream mac -l\n       millstream mac [-v | --json] -a ALGORITHM [-k KEYFILE | --passphrase-file FILE] [FILE]...",
     after_long_help = pages::help(pages::MAC)
 )]
 pub(super) struct Mac {
@@ -58,7 +61,7 @@ pub(super) struct Mac {
     /// Show no progress bar and no warning
     #[arg(short = 'q', long)]
     quiet: bool,
-    /// The files; without any, standard input
+    /// The files, - for standard input; without any, standard input
     #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
     files: Vec<OsString>,
 }
@@ -92,17 +95,17 @@ const fn hmac(
 
 /// The algorithms in the order of `mac -l`.
 const ALGORITHMS: &[Known] = &[
-    Known { name: "des_mac", others: &["des-mac"], algorithm: Algorithm::Des, bits: (64, 64), legacy: true },
-    hmac("sha1_hmac", &["hmac-sha1", "hmac-sha-1"], Hash::Sha1, 512, true),
+    Known { name: "des_mac", others: &[], algorithm: Algorithm::Des, bits: (64, 64), legacy: true },
+    hmac("sha1_hmac", &["hmac-sha1"], Hash::Sha1, 512, true),
     hmac("md5_hmac", &["hmac-md5"], Hash::Md5, 512, true),
-    hmac("sha224_hmac", &["hmac-sha224", "hmac-sha-224"], Hash::Sha224, 512, false),
-    hmac("sha256_hmac", &["hmac-sha256", "hmac-sha-256"], Hash::Sha256, 512, false),
-    hmac("sha384_hmac", &["hmac-sha384", "hmac-sha-384"], Hash::Sha384, 1024, false),
-    hmac("sha512_hmac", &["hmac-sha512", "hmac-sha-512"], Hash::Sha512, 1024, false),
-    hmac("sha512_256_hmac", &["hmac-sha512-256", "hmac-sha-512-256"], Hash::Sha512_256, 1024, false),
+    hmac("sha224_hmac", &["hmac-sha224"], Hash::Sha224, 512, false),
+    hmac("sha256_hmac", &["hmac-sha256"], Hash::Sha256, 512, false),
+    hmac("sha384_hmac", &["hmac-sha384"], Hash::Sha384, 1024, false),
+    hmac("sha512_hmac", &["hmac-sha512"], Hash::Sha512, 1024, false),
+    hmac("sha512_256_hmac", &["hmac-sha512-256"], Hash::Sha512_256, 1024, false),
     Known {
         name: "aes_cmac",
-        others: &["aes-cmac", "cmac"],
+        others: &["cmac"],
         algorithm: Algorithm::Cmac,
         bits: (128, 256),
         legacy: false,
@@ -124,10 +127,7 @@ impl Mac {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
         };
         self.token.refuse(self.key_file.is_some())?;
-        let named = |known: &&Known| known.name == name || known.others.contains(&name.as_str());
-        let Some(known) = ALGORITHMS.iter().find(named) else {
-            return Err(Error::UnknownAlgorithm { name: name.clone(), command: "mac" });
-        };
+        let known = Known::named(name)?;
         let features = Features::active()?;
         let secrets =
             [("key file", self.key_file.as_deref()), ("passphrase file", self.passphrase_file.as_deref())];
@@ -136,11 +136,17 @@ impl Mac {
         if let Some(weak) =
             cautions::about_mac(name, known.legacy).filter(|_| !self.quiet && !context.solaris)
         {
-            context.say(format_args!("warning: {weak}"));
+            context.warn(weak);
         }
-        let style =
-            Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
+        let form = match (self.json, self.verbose) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Verbose,
+            (false, false) => Form::Plain,
+        };
+        let on_screen = io::stdout().is_terminal();
+        let style = Style { algorithm: name, what: "mac", form, on_screen, quiet: self.quiet };
         if self.isolated {
+            self.doubt(context, &key);
             let with = (known.algorithm.code(), &key[..]);
             return isolated::files(context, &style, &self.files, self.socket.as_deref(), with);
         }
@@ -148,7 +154,16 @@ impl Mac {
             Some(path) => secret::length(path, &key, format_args!("invalid key. {error}")),
             None => error.into(),
         })?;
+        self.doubt(context, &key);
         sum::files(context, &style, &self.files, || keyed.begin())
+    }
+
+    /// Warns of a key file that holds something else than a random key.
+    fn doubt(&self, context: &Context, key: &[u8]) {
+        let Some(path) = self.key_file.as_deref().filter(|_| !self.quiet && !context.solaris) else { return };
+        if let Some(doubt) = secret::doubt(key) {
+            context.warn(format_args!("{}: {doubt}", shown::path(path)));
+        }
     }
 
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
@@ -163,10 +178,29 @@ impl Mac {
             (None, None) => (secret::ask(false)?, None, false),
         };
         if let Some(warning) = warning.filter(|_| !self.quiet) {
-            context.say(format_args!("warning: {warning}"));
+            context.warn(warning);
         }
         Ok(if is_key { bytes } else { algorithm.key_from_passphrase(features, &bytes) })
     }
+}
+
+impl Known {
+    /// Returns the algorithm of a name in any spelling.
+    fn named(name: &str) -> Result<&'static Known, Error> {
+        let has = |known: &&Known| {
+            let mut all = known.others.iter().chain([&known.name]);
+            all.any(|own| names::is_same(own, name))
+        };
+        ALGORITHMS.iter().find(has).ok_or_else(|| {
+            let near = names::nearest(name, self::names()).map(str::to_owned);
+            Error::UnknownAlgorithm { name: name.to_owned(), command: "mac", near }
+        })
+    }
+}
+
+/// Returns the names for `-a`.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|known| known.name)
 }
 
 impl Algorithm {

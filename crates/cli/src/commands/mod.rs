@@ -1,14 +1,16 @@
 //! The subcommands, and the choice among them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::Styles;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, exit};
-use crate::signals;
+use crate::{shown, signals};
 
 mod caps;
 mod cautions;
@@ -20,6 +22,7 @@ mod decrypt;
 mod digest;
 mod encrypt;
 mod isolated;
+mod lines;
 mod mac;
 mod man;
 mod move_grant;
@@ -64,10 +67,10 @@ enum Command {
     Revoke(revoke::Revoke),
     Move(move_grant::Move),
     Reload(reload::Reload),
-    Digest(digest::Digest),
-    Mac(mac::Mac),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
+    Digest(digest::Digest),
+    Mac(mac::Mac),
     Man(man::Man),
     Completions(completions::Completions),
     #[command(skip)]
@@ -119,9 +122,28 @@ struct Context {
 
 impl Context {
     /// Prints a message on standard error that does not end the command.
-    fn say(&self, what: impl std::fmt::Display) {
+    fn say(&self, what: impl Display) {
+        self.tell("", what);
+    }
+
+    /// Prints a warning.
+    fn warn(&self, what: impl Display) {
+        let style = Styles::styled().get_invalid().bold();
+        self.tell(&format!("{style}warning:{style:#} "), what);
+    }
+
+    /// Prints an error. Solaris has no word in front of it.
+    fn fail(&self, what: impl Display) {
+        let style = *Styles::styled().get_error();
+        let word = if self.solaris { String::new() } else { format!("{style}error:{style:#} ") };
+        self.tell(&word, what);
+    }
+
+    /// Prints a line with the command's name, in colours where the terminal has them and NO_COLOR is not set.
+    fn tell(&self, word: &str, what: impl Display) {
         // If standard error is closed, there is nobody to tell.
-        let _ = writeln!(io::stderr(), "{}: {what}", self.name);
+        let what = shown::lines(&what.to_string());
+        let _ = writeln!(anstream::stderr().lock(), "{}: {word}{what}", self.name);
     }
 }
 
@@ -129,10 +151,7 @@ impl Context {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     let (command, name) = match parse(&args) {
         Ok(parsed) => parsed,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(error.exit_code() as u8);
-        }
+        Err(refusal) => return refusal.tell(),
     };
     // These commands handle signals and exits themselves.
     let own = matches!(
@@ -153,7 +172,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(()) => ExitCode::from(exit::SUCCESS),
         Err(error) => {
             if !matches!(error, Error::Reported(_)) {
-                context.say(&error);
+                context.fail(&error);
             }
             if matches!(error, Error::Usage(_)) {
                 let _ = writeln!(io::stderr(), "Try '{} --help'.", context.name);
@@ -167,7 +186,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 const SOLARIS: [&str; 4] = ["digest", "mac", "encrypt", "decrypt"];
 
 /// Parses the command line. Returns the command, and the beginning of its messages.
-fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
+fn parse(args: &[OsString]) -> Result<(Command, String), Refusal> {
     let called = args.first().and_then(|arg| Path::new(arg).file_name()).and_then(|name| name.to_str());
     let called = called.unwrap_or_default();
     let name = called.strip_prefix("millstream-").unwrap_or(called);
@@ -183,23 +202,56 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
         _ => {
             let matches = Cli::command().mut_subcommands(with_flags_again).try_get_matches_from(args);
             let command = args.get(1).map_or("".as_ref(), OsString::as_os_str);
-            let matches = matches.map_err(|error| cautions::with_hint(command, error))?;
+            let refused = |error| Refusal::new(name_of(command), cautions::with_hint(command, error));
+            let matches = matches.map_err(refused)?;
             let name = format!("millstream {}", matches.subcommand_name().unwrap_or_default());
-            Ok((Cli::from_arg_matches(&matches)?.command, name))
+            Ok((Cli::from_arg_matches(&matches).map_err(refused)?.command, name))
         }
     }
 }
 
 /// Parses the options of a command that was called by its own name.
-fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, clap::Error> {
+fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, Refusal> {
     // The Solaris commands read their options with getopt(3C), where the last of several counts, so scripts
     // may rely on that. `millstream-encrypt` is not a name that Solaris has.
     let called = args.first().and_then(|arg| Path::new(arg).file_name());
     let as_on_solaris = called.is_some_and(|called| SOLARIS.iter().any(|solaris| called == *solaris));
     let mut command = with_flags_again(standalone::<A>(name.to_owned())).args_override_self(as_on_solaris);
     let matches = command.try_get_matches_from_mut(args);
-    let matches = matches.map_err(|error| cautions::with_hint(name.as_ref(), error))?;
-    A::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let refused = |error| Refusal::new(name.to_owned(), cautions::with_hint(name.as_ref(), error));
+    let matches = matches.map_err(refused)?;
+    A::from_arg_matches(&matches).map_err(|error| refused(error.format(&mut command)))
+}
+
+/// A command line that can't be run, or that only asks for help.
+struct Refusal {
+    /// The beginning of the message.
+    name: String,
+    error: clap::Error,
+}
+
+impl Refusal {
+    fn new(name: String, error: clap::Error) -> Self {
+        Refusal { name, error: cautions::harmless(error) }
+    }
+
+    /// Prints the help on standard output, or the error like those of commands.
+    fn tell(&self) -> ExitCode {
+        if self.error.use_stderr() {
+            let text = self.error.render();
+            let _ = write!(anstream::stderr().lock(), "{}: {}", self.name, text.ansi());
+        } else {
+            let _ = self.error.print();
+        }
+        ExitCode::from(self.error.exit_code() as u8)
+    }
+}
+
+/// Returns the beginning of messages about a command line whose command is this word, if it is one.
+fn name_of(word: &OsStr) -> String {
+    let cli = Cli::command();
+    let known = cli.get_subcommands().find(|command| command.get_name() == word);
+    known.map_or("millstream".to_owned(), |command| format!("millstream {}", command.get_name()))
 }
 
 /// Lets flags be repeated, as in `-qq`, which loses nothing. An option with a value may not be repeated,

@@ -1,6 +1,7 @@
 //! `millstream revoke`: ends grants.
 
 use millstream::isolated::{Service, ServiceError};
+use millstream_protocol::Refusal;
 
 use crate::commands::{At, Context, pages};
 use crate::error::{Error, exit};
@@ -13,30 +14,44 @@ use crate::error::{Error, exit};
 #[derive(clap::Args)]
 #[command(after_long_help = pages::help(pages::REVOKE))]
 pub(super) struct Revoke {
-    /// Numbers of grants, as `millstream status` shows them
-    #[arg(value_name = "GRANT", required_unless_present = "all")]
-    grants: Vec<u64>,
-    /// Every grant that you may revoke
-    #[arg(short = 'a', long, conflicts_with = "grants")]
-    all: bool,
+    #[command(flatten)]
+    which: Which,
     #[command(flatten)]
     at: At,
+}
+
+/// The grants to revoke.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// Numbers of grants, as `millstream status` shows them
+    #[arg(value_name = "GRANT")]
+    grants: Vec<u64>,
+    /// Every grant that you may revoke
+    #[arg(short = 'a', long)]
+    all: bool,
 }
 
 impl Revoke {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         let mut service = Service::connect(self.at.socket.as_deref())?;
-        let grants = match self.all {
+        let grants = match self.which.all {
             true => service.status()?.grants.iter().map(|grant| grant.grant.id).collect(),
-            false => self.grants,
+            false => self.which.grants,
         };
         let mut failed = false;
         for grant in grants {
             match service.revoke(grant) {
                 Ok(()) => {}
                 // The remaining grants are revoked anyway.
+                Err(ServiceError::Refused { why: why @ Refusal::NoSuchGrant, .. }) => {
+                    context.fail(format_args!(
+                        "grant {grant}: {why}; 'millstream status' lists those you may revoke"
+                    ));
+                    failed = true;
+                }
                 Err(error @ ServiceError::Refused { .. }) => {
-                    context.say(format_args!("grant {grant}: {error}"));
+                    context.fail(format_args!("grant {grant}: {error}"));
                     failed = true;
                 }
                 Err(error) => return Err(error.into()),

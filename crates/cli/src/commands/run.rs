@@ -22,6 +22,7 @@ use crate::programs::folder::Folder;
 use crate::programs::report::{Report, why_nothing};
 use crate::programs::service::Service;
 use crate::programs::{child, module};
+use crate::{exact, shown};
 
 /// The file of counters, for a provider whose configuration names none.
 const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
@@ -177,7 +178,7 @@ impl Run {
             (exit::SUCCESS, saved) => saved,
             (code, saved) => {
                 // The program's own failure is what its caller has to know.
-                saved.unwrap_or_else(|error| context.say(error));
+                saved.unwrap_or_else(|error| context.fail(error));
                 Err(Error::Reported(code))
             }
         }
@@ -215,7 +216,7 @@ impl Run {
             None => child::run(&mut child).map(|status| (status, None)),
         };
         let (status, outcome) = run.map_err(|error| {
-            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            context.fail(format!("{}: {}", shown::path(self.command[0].as_ref()), plain(&error)));
             Error::Reported(child::not_run(&error))
         })?;
         let code = child::code(status);
@@ -224,8 +225,7 @@ impl Run {
             let report = around.report(&self.command, code);
             told = Told { text: report.text(), json: report.json() };
         } else {
-            let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-            told.json["command"] = json!(words);
+            exact::put_command(&mut told.json, &self.command);
             told.json["status"] = json!(code);
         }
         if let Some((way, outcome)) = way.zip(outcome) {

@@ -16,6 +16,7 @@ use crate::commands::{Context, pages, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::programs::child;
+use crate::shown;
 use crate::sparc::report::{Report, Wanted};
 use crate::sparc::{costs, disassemble, history, images};
 
@@ -98,7 +99,7 @@ impl Sparc {
             return self.past();
         }
         if let Some(word) = self.command.first().filter(|word| word.as_encoded_bytes().starts_with(b"-")) {
-            return Err(Error::Usage(format!("no option {}", word.display())));
+            return Err(Error::Usage(format!("no option {}", shown::path(word.as_ref()))));
         }
         match &self.disassemble {
             Some(pattern) => disassembled(Path::new(&self.command[0]), pattern.as_deref()),
@@ -138,7 +139,7 @@ impl Sparc {
         };
         let file = Path::new(&self.command[0]);
         let mut process = Process::new(settings, file, &arguments, &environment).map_err(|error| {
-            context.say(&error);
+            context.fail(&error);
             Error::Reported(not_run(&error))
         })?;
         let units = Units::of(self.cpu, self.privileged);
@@ -236,7 +237,7 @@ fn not_run(error: &LoadError) -> u8 {
 
 /// Writes a program's code as assembly.
 fn disassembled(file: &Path, pattern: Option<&str>) -> Result<(), Error> {
-    let name = || file.display().to_string();
+    let name = || shown::path(file);
     let bytes = std::fs::read(file).map_err(|source| Error::Read { name: name(), source })?;
     let program = Program::parse(&bytes).map_err(|error| Error::Trace(format!("{}: {error}", name())))?;
     if let Some(pattern) = pattern.filter(|pattern| !disassemble::has_any(&program, pattern)) {

@@ -247,7 +247,8 @@ impl Speed {
         for pattern in &self.algorithms {
             let found = algorithm::matching(pattern);
             if found.is_empty() {
-                return Err(Error::UnknownAlgorithm { name: pattern.clone(), command: "millstream speed" });
+                let (name, near) = (pattern.clone(), algorithm::nearest(pattern));
+                return Err(Error::UnknownAlgorithm { name, command: "millstream speed", near });
             }
             names.extend(found);
         }
@@ -494,9 +495,9 @@ fn pin(speed: &Speed, context: &Context) -> Result<Option<Zeroizing<Vec<u8>>>, E
     let Some(path) = &speed.pin_file else {
         return Ok(speed.pin.as_ref().map(|pin| Zeroizing::new(pin.clone().into_bytes())));
     };
-    let (pin, warning) = secret::passphrase_file(path)?;
+    let (pin, warning) = secret::pin_file(path)?;
     if let Some(warning) = warning {
-        context.say(warning);
+        context.warn(warning);
     }
     Ok(Some(pin))
 }

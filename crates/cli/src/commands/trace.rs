@@ -27,6 +27,7 @@ use crate::observe::without::is_forbidden;
 use crate::output::Output;
 use crate::programs::child;
 use crate::progress::Progress;
+use crate::shown;
 
 /// Say which cryptographic instructions a program runs
 ///
@@ -47,11 +48,8 @@ pub(super) struct Trace {
     rate: bool,
     #[command(flatten)]
     features: Features,
-    /// The process to trace, with its threads and the processes that it starts from now on. Related
-    /// processes, such as other workers of a server, are not included: name each with its own --pid, or
-    /// several in one, as pidof prints them
-    #[arg(short = 'p', long, value_name = "PID", value_parser = numbers, required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
-    pid: Vec<Pids>,
+    #[command(flatten)]
+    subject: Subject,
     /// With --pid: stop after this many seconds
     #[arg(long, value_name = "N", requires = "pid", value_parser = positive)]
     seconds: Option<f64>,
@@ -70,6 +68,17 @@ pub(super) struct Trace {
     /// No progress line
     #[arg(short = 'q', long)]
     quiet: bool,
+}
+
+/// The program to trace.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Subject {
+    /// The process to trace, with its threads and the processes that it starts from now on. Related
+    /// processes, such as other workers of a server, are not included: name each with its own --pid, or
+    /// several in one, as pidof prints them
+    #[arg(short = 'p', long, value_name = "PID", value_parser = numbers, conflicts_with_all = ["without", "with_only"])]
+    pid: Vec<Pids>,
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -95,7 +104,7 @@ impl Trace {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         // A file that can't be written should be noticed now, and not after hours.
         let file = self.report.as_deref().map(Output::named).transpose()?;
-        let pids: Vec<Pid> = self.pid.iter().flat_map(|pids| pids.iter().copied()).collect();
+        let pids: Vec<Pid> = self.subject.pid.iter().flat_map(|pids| pids.iter().copied()).collect();
         if pids.is_empty() {
             return self.launched(file, context);
         }
@@ -109,7 +118,7 @@ impl Trace {
                 Ok(()) => exit::SUCCESS,
                 Err(error) => {
                     if !matches!(error, Error::Reported(_)) {
-                        context.say(&error);
+                        context.fail(&error);
                     }
                     error.exit_code()
                 }
@@ -147,14 +156,14 @@ impl Trace {
         }
         let mut watch = Watch::new(self.options(true)).map_err(|error| failed(&error))?;
         self.use_cache(&mut watch, context);
-        let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]);
+        let mut command = Command::new(&self.subject.command[0]);
+        command.args(&self.subject.command[1..]);
         let launch = Launch { filter: true, kill_with_us: true, stop_with_it: true };
         let tracer = Tracer::launch(&mut command, launch).map_err(|error| {
             if is_forbidden(&error) {
                 return failed(&error);
             }
-            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            context.fail(format!("{}: {}", shown::path(self.subject.command[0].as_ref()), plain(&error)));
             Error::Reported(child::not_run(&error))
         })?;
         // The program writes to the same terminal, where a line that comes and goes would be in its way.
@@ -166,7 +175,11 @@ impl Trace {
         let tell = |left: &[String]| {
             if !self.quiet {
                 let what = "has ended; processes that it left running are still traced, and killed if this trace is:";
-                context.say(format!("{} {what} {}", self.command[0].display(), left.join(", ")));
+                context.say(format!(
+                    "{} {what} {}",
+                    shown::path(self.subject.command[0].as_ref()),
+                    left.join(", ")
+                ));
             }
         };
         let (status, findings) = follow(tracer, watch, withheld, tell).map_err(|error| failed(&error))?;
@@ -176,7 +189,7 @@ impl Trace {
             exit::SUCCESS => told,
             code => {
                 // The program's own failure is what its caller has to know.
-                told.unwrap_or_else(|error| context.say(error));
+                told.unwrap_or_else(|error| context.fail(error));
                 Err(Error::Reported(code))
             }
         }
@@ -201,7 +214,7 @@ impl Trace {
         line.finish();
         if let Err(error) = followed.map(drop).and(detached) {
             // The findings so far are still valid.
-            context.say(plain(&error));
+            context.fail(plain(&error));
         }
         Ok(both.0.finish())
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::table::{enumerated, table};
 use crate::error::Error;
+use crate::shown;
 
 /// The options that take features away.
 #[derive(clap::Args)]
@@ -30,7 +31,10 @@ impl Features {
             (None, Some(list)) => Withheld::with_only(list),
             (None, None) => return Ok(None),
         };
-        let withheld = withheld.map_err(|error| Error::Usage(error.to_string()))?;
+        let withheld = withheld.map_err(|error| {
+            let near = crate::names::did_you_mean(crate::names::nearest(&error.0, known()));
+            Error::Usage(format!("{}{near}", shown::text(&error.to_string())))
+        })?;
         if self.without.is_some() && withheld.is_empty() {
             return Err(Error::Usage(
                 "--without names nothing; 'millstream run --list' shows the names".into(),
@@ -57,6 +61,12 @@ impl Features {
             _ => ("what the processor has beyond the least".into(), false),
         }
     }
+}
+
+/// Returns the names of all features and groups.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    let groups = capability::groups().filter(|(_, members)| !members.is_empty()).map(|(name, _)| name);
+    capability::HERE.iter().map(|feature| feature.name).chain(groups)
 }
 
 /// Returns the features that were named and that this processor lacks, so that they can't be withheld.

@@ -12,6 +12,7 @@ use millstream_observe::trace::{Looking, Trace};
 use rustix::termios::{LocalModes, isatty, tcgetattr};
 
 use super::table::{cut, terminal_width};
+use crate::shown;
 
 /// The time below which no line is worth showing.
 const SOON: Duration = Duration::from_millis(200);
@@ -38,7 +39,7 @@ pub fn show(watch: &mut Trace, place: Place) {
 
 fn words(looking: &Looking<'_>) -> String {
     let file = Path::new(looking.path).file_name().unwrap_or_default().to_string_lossy();
-    let file = file.replace(char::is_control, "?");
+    let file = shown::text(&file);
     format!("looking through {file} ({} MB)", looking.bytes.div_ceil(1_000_000))
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::shown;
 
 /// The environment variable that names another module than the one beside this program.
 pub const VARIABLE: &str = "MILLSTREAM_PROVIDER";
@@ -40,7 +41,7 @@ pub fn writable(path: &Path) -> Result<(), Error> {
         Some(_) => Ok(()),
         None => {
             let what = "its name can't be written into OpenSSL's configuration; rename it";
-            Err(Error::Usage(format!("{}: {what}", path.display())))
+            Err(Error::Usage(format!("{}: {what}", shown::path(path))))
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::executable::Executable;
 use super::folder::Seen;
 use super::service::Service;
+use crate::{exact, shown};
 
 /// The report at the end of a run.
 pub struct Report<'a> {
@@ -33,17 +34,18 @@ impl Report<'_> {
         };
         if let Some(service) = self.service {
             let own = if service.is_own() { ", started for this run" } else { "" };
-            text += &format!("service: {}{own}\n", service.socket().display());
+            text += &format!("service: {}{own}\n", shown::path(service.socket()));
         }
         text
     }
 
     /// Returns the same for programs.
     pub fn json(&self) -> Value {
-        let command: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        let service = self
-            .service
-            .map(|service| json!({ "socket": service.socket().to_string_lossy(), "own": service.is_own() }));
+        let service = self.service.map(|service| {
+            let mut value = json!({ "own": service.is_own() });
+            exact::put(&mut value, "socket", service.socket().as_os_str());
+            value
+        });
         let rows = self.by_bytes().into_iter().map(|row| {
             json!({
                 "place": place(row.place),
@@ -53,14 +55,15 @@ impl Report<'_> {
                 "bytes": row.bytes,
             })
         });
-        json!({
+        let mut value = json!({
             "version": 1,
-            "command": command,
             "status": self.status,
             "service": service,
             "accelerated": rows.collect::<Vec<_>>(),
             "nothing": self.nothing,
-        })
+        });
+        exact::put_command(&mut value, self.command);
+        value
     }
 
     fn by_bytes(&self) -> Vec<&Counted> {

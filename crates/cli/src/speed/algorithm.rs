@@ -144,6 +144,12 @@ pub fn matching(pattern: &str) -> Vec<String> {
     }
 }
 
+/// Returns the name that a wrong one was probably meant to be.
+pub fn nearest(given: &str) -> Option<String> {
+    let known = names();
+    crate::names::nearest(given, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// Returns true when `name` matches `pattern`, in which `*` stands for any run of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {

@@ -8,17 +8,20 @@ use millstream_measure::figures::rounded;
 use serde_json::{Map, Value, json};
 
 use super::{Grant, View, Worker, rule};
+use crate::exact;
 
 /// Returns one object. Its version changes only when a field goes or changes its meaning.
 pub fn json(view: &View, socket: &Path) -> Value {
-    json!({
+    let mut value = json!({
         "version": 1,
-        "socket": socket,
+        "whole": view.is_whole(),
         "interval_s": rounded(view.seconds),
         "workers": view.workers.iter().map(worker).collect::<Vec<_>>(),
         "grants": view.grants.iter().map(grant).collect::<Vec<_>>(),
         "limits": view.uses.iter().map(limits).collect::<Vec<_>>(),
-    })
+    });
+    exact::put(&mut value, "socket", socket.as_os_str());
+    value
 }
 
 /// Returns the use of each resource of the service, a worker or an account, with the limit if there is one.
@@ -103,7 +106,7 @@ mod tests {
         let view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
         let value = json(&view, Path::new("/run/x"));
         assert_eq!((&value["version"], &value["socket"]), (&json!(1), &json!("/run/x")));
-        assert_eq!(value["workers"][0]["cpu"], 1);
+        assert_eq!((&value["workers"][0]["cpu"], &value["whole"]), (&json!(1), &json!(false)));
         let first = &value["grants"][0];
         assert_eq!(first["operations_per_s"], 800.0);
         assert_eq!(value["workers"][0]["lanes_filled"], 16.0);

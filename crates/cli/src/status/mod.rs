@@ -11,6 +11,7 @@ use millstream::isolated::{GrantStatus, Service, Status, UseStatus, WorkerStatus
 use nix::unistd::{Uid, User};
 
 use crate::error::Error;
+use crate::shown;
 
 /// One look at the service.
 pub struct Look {
@@ -65,6 +66,13 @@ pub struct View {
     pub grants: Vec<Grant>,
     /// The use of resources, and their limits.
     pub uses: Vec<UseStatus>,
+}
+
+impl View {
+    /// Returns true when the service shows this user everything, and not only what is its own.
+    pub fn is_whole(&self) -> bool {
+        self.uses.iter().any(|of| !of.user && !of.worker)
+    }
 }
 
 /// A worker.
@@ -138,12 +146,7 @@ fn user(uid: u32) -> String {
 /// Returns the first 15 bytes of a program's name, as `ps` shows them.
 fn program(pid: u32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(shown(name.trim_end()))
-}
-
-/// Replaces characters that could control the terminal in a text from elsewhere.
-fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    Some(shown::text(name.trim_end()))
 }
 
 /// Formats the status of that number like `source-range`.
@@ -209,6 +212,5 @@ mod tests {
     #[test]
     fn names_are_those_of_the_rules() {
         assert_eq!((rule(32).as_str(), rule(999).as_str()), ("source-range", "999"));
-        assert_eq!(shown("a\x1b[2J\n"), "a?[2J?");
     }
 }

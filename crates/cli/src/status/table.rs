@@ -6,8 +6,10 @@ use std::path::Path;
 use millstream::isolated::UseStatus;
 use millstream_cwq::Status;
 use millstream_measure::figures::significant;
+use rustix::process::geteuid;
 
-use super::{Grant, View, Worker, rule, shown, user};
+use super::{Grant, View, Worker, rule, user};
+use crate::shown;
 
 /// A column: its title, its alignment, and its contents.
 struct Column<'a, T> {
@@ -28,7 +30,16 @@ fn right<'a, T>(title: &'a str, text: impl Fn(&T) -> String + 'a) -> Column<'a, 
 /// if it has a title.
 pub fn text(view: &View, socket: &Path, extra: (&str, &dyn Fn(&Grant) -> String)) -> String {
     let (workers, grants) = (count(view.workers.len(), "worker"), count(view.grants.len(), "grant"));
-    let mut text = format!("{}: {workers}, {grants}\n", socket.display());
+    let socket = shown::path(socket);
+    let mut text = if view.is_whole() {
+        format!("{socket}: {workers}, {grants}\n")
+    } else {
+        let own = user(geteuid().as_raw());
+        format!(
+            "{socket}: {grants} of user {own}, and the workers that serve them; root, the service's user and the \
+             policy's operators see all\n"
+        )
+    };
     if !view.workers.is_empty() {
         text += &format!("\n{}", table(&worker_columns(), &view.workers));
     }
@@ -64,8 +75,8 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
         right("SLEEPS", |w: &Worker| short(w.now.sleeps as f64)),
         right("SLEEPS/S", |w: &Worker| per_second(w.sleeps_per_s)),
         right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
-        left("KEYS IN", |w: &Worker| shown(&w.now.key_memory)),
-        left("SANDBOX", |w: &Worker| shown(&w.now.sandbox)),
+        left("KEYS IN", |w: &Worker| shown::text(&w.now.key_memory)),
+        left("SANDBOX", |w: &Worker| shown::text(&w.now.sandbox)),
     ]
 }
 
@@ -174,10 +185,13 @@ mod tests {
 
     #[test]
     fn a_line_a_grant_and_a_line_a_broken_rule() {
-        let view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
+        let mut view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
         let text = text(&view, Path::new("/run/x"), ("", &|_| String::new()));
         let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
-        assert!(text.starts_with("/run/x: 1 worker, 2 grants\n"), "{text}");
+        assert!(text.starts_with("/run/x: 2 grants of user "), "{text}");
+        view.uses.push(UseStatus::default());
+        let whole = self::text(&view, Path::new("/run/x"), ("", &|_| String::new()));
+        assert!(whole.starts_with("/run/x: 1 worker, 2 grants\n"), "{whole}");
         let cells: Vec<&str> = line("7 ").split_whitespace().collect();
         assert_eq!(cells[1], "root");
         assert_eq!(&cells[5..8], ["1m", "2x64", "0"], "{text}");

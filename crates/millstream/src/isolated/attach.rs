@@ -165,8 +165,9 @@ impl fmt::Display for AttachError {
             ),
             AttachError::NoService { path, why } => write!(
                 f,
-                "no service at {} ({why}): start one with `millstream serve`, or name its socket with {}",
+                "no service at {} ({}): start one with `millstream serve`, or name its socket with {}",
                 path.display(),
+                absence(*why),
                 protocol::SOCKET_VARIABLE
             ),
             AttachError::Refused { why, detail } if detail.is_empty() => {
@@ -223,12 +224,22 @@ impl std::error::Error for AttachError {
     }
 }
 
+/// Says why a service can't be reached.
+fn absence(why: io::ErrorKind) -> String {
+    match why {
+        io::ErrorKind::NotFound => "nothing of that name is there".to_owned(),
+        io::ErrorKind::ConnectionRefused => "nobody listens there".to_owned(),
+        why => why.to_string(),
+    }
+}
+
 /// Returns the remedy for a refusal.
 fn remedy(why: protocol::Refusal) -> &'static str {
     match why {
         protocol::Refusal::Denied => "have this user or group added to the service's policy",
         protocol::Refusal::TooMuch => "ask for less, or have the policy's limits raised",
         protocol::Refusal::TooManyGrants => "close another client, or have the policy's limit raised",
+        protocol::Refusal::NoSuchGrant | protocol::Refusal::NoSuchWorker => "`millstream status` lists them",
         protocol::Refusal::NoWorker => "see `millstream status` and the service's log",
         protocol::Refusal::NotOperator => "ask one, or have this user named under [operators] in its policy",
         protocol::Refusal::NotNow => "wait, and try again",

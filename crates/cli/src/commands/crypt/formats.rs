@@ -130,8 +130,10 @@ impl Options {
             return Err(Error::Usage(why.into()));
         }
         let name = self.algorithm.as_deref().unwrap_or("aes-256-cbc");
-        let cipher = Cipher::from_name(name).filter(Cipher::is_in_openssl_enc);
-        let cipher = cipher.ok_or_else(|| call.unknown(name))?;
+        let cipher = Cipher::from_name(name).ok_or_else(|| call.unknown(name))?;
+        if !cipher.is_in_openssl_enc() {
+            return Err(Error::Usage(format!("the format openssl has no {name}; use --format raw")));
+        }
         let passphrase = self.passphrase(call)?;
         let iterations = self.iter.unwrap_or(openssl::ITERATIONS);
         let job = match call.direction {

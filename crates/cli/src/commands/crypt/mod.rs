@@ -21,6 +21,7 @@ use crate::input::Input;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret::{self, Doubt, Secret};
+use crate::{names, shown};
 
 mod formats;
 
@@ -146,13 +147,8 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns the command whose `-l` lists the algorithms.
-    fn command(&self) -> &'static str {
-        if self.direction == Direction::Encrypt { "encrypt" } else { "decrypt" }
-    }
-
     fn unknown(&self, name: &str) -> Error {
-        Error::UnknownAlgorithm { name: name.to_owned(), command: self.command() }
+        unknown(self.direction, name)
     }
 
     /// Converts a format's error that occurs before there is an output.
@@ -242,13 +238,13 @@ impl Options {
             (None, None) if direction == Direction::Decrypt => Ok(None),
             (None, None | Some(TINK)) => Ok(Some(Format::Tink)),
             (None, Some(name)) if solaris::Algorithm::from_name(name).is_some() => Ok(Some(Format::Solaris)),
-            (None, Some(name)) if Cipher::from_name(name).is_some() => {
-                Err(Error::Usage(format!("-a {name} needs --format openssl or --format raw")))
-            }
-            (None, Some(name)) => {
-                let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
-                Err(Error::UnknownAlgorithm { name: name.into(), command })
-            }
+            (None, Some(name)) => Err(match Cipher::from_name(name) {
+                Some(cipher) if cipher.is_in_openssl_enc() => {
+                    Error::Usage(format!("-a {name} needs --format openssl or --format raw"))
+                }
+                Some(_) => Error::Usage(format!("-a {name} needs --format raw")),
+                None => unknown(direction, name),
+            }),
         }
     }
 
@@ -318,7 +314,7 @@ impl Options {
             if doubt == Some(Doubt::Zero) && format == Format::Tink {
                 return Err(Error::secret(path, Doubt::Zero));
             }
-            self.warn(call, doubt.map(|doubt| format!("{}: {doubt}", path.display())));
+            self.warn(call, doubt.map(|doubt| format!("{}: {doubt}", shown::path(path))));
         }
         Ok(Some((key, path)))
     }
@@ -344,7 +340,7 @@ impl Options {
 
     fn warn_always(&self, call: &Call<'_>, warning: Option<String>) {
         if let Some(warning) = warning.filter(|_| !self.quiet) {
-            call.context.say(format_args!("warning: {warning}"));
+            call.context.warn(warning);
         }
     }
 }
@@ -429,6 +425,23 @@ fn refuse_loop(input: &Input, output: &Output) -> Result<(), Error> {
         )));
     }
     Ok(())
+}
+
+/// Returns the error for a name that no format knows.
+fn unknown(direction: Direction, name: &str) -> Error {
+    let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
+    let lower = name.to_ascii_lowercase();
+    let near = match Cipher::from_name(&lower) {
+        Some(_) => Some(lower),
+        None => names::nearest(name, self::names()).map(str::to_owned),
+    };
+    Error::UnknownAlgorithm { name: name.to_owned(), command, near }
+}
+
+/// Returns the names for `-a`, without key lengths.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let solaris = solaris::Algorithm::ALL.into_iter().map(|algorithm| algorithm.name());
+    solaris.chain([TINK]).chain(cipher::list().map(|listed| listed.name))
 }
 
 /// The head of the tables that `mac -l` and `encrypt -l` print.
