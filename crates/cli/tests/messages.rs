@@ -78,8 +78,7 @@ fn a_key_that_is_none_is_doubted_by_mac_as_well() {
     place.key("zero", [0; 32]);
     place.key("hex", common::hex(&bytes(32)));
     place.key("text", "correct horse battery staple 123");
-    for (key, word) in [("zero", "every byte is zero"), ("hex", "hexadecimal"), ("text", "--passphrase-file")]
-    {
+    for (key, word) in [("zero", "every byte is zero"), ("hex", "hexadecimal"), ("text", "--passphrase-file")] {
         let ended = place.words(&format!("mac -a sha256_hmac -k {key}"));
         assert_eq!((ended.code, ended.err.lines().count()), (Some(0), 1), "{}", ended.err);
         assert!(
@@ -111,7 +110,8 @@ fn names_command_no_terminal() {
     let name = OsStr::from_bytes(b"red\x1b[31m\nforged: line\r\xff");
     let shown = "red\\x1b[31m\\nforged: line\\r";
     place.key("key", bytes(32));
-    for line in ["digest -a sha256", "mac -a sha256_hmac -k", "encrypt -k key -i", "encrypt -k"] {
+    for line in ["digest -a sha256", "digest -c", "mac -a sha256_hmac -k", "encrypt -k key -i", "encrypt -k"]
+    {
         let mut words: Vec<&OsStr> = line.split(' ').map(OsStr::new).collect();
         words.push(name);
         let ended = place.millstream(words);

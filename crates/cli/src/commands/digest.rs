@@ -11,18 +11,20 @@ use millstream_engines::hash::{Hash, Hasher};
 
 use crate::commands::lines::{Form, Style};
 use crate::commands::sum::{self, Sum};
-use crate::commands::{Context, pages, print};
+use crate::commands::{Context, checklist, pages, print};
 use crate::error::Error;
+use crate::input::Input;
 use crate::names;
 
 /// Compute the digest of files or of standard input
 ///
 /// Prints the digest in hexadecimal. With several files each line has the form "(file) = digest",
-/// with -v "algorithm (file) = digest", as on Solaris. --sum and --tag print what sha256sum and its kin print.
+/// with -v "algorithm (file) = digest", as on Solaris. --sum and --tag print what sha256sum and its kin print, and
+/// --check reads all of these.
 #[derive(clap::Args)]
 #[command(
     override_usage = "millstream digest -l\n       millstream digest [-v | --sum | --tag | --json] -a ALGORITHM \
-                      [FILE]...",
+                      [FILE]...\n       millstream digest -c [-a ALGORITHM] [FILE]...",
     after_long_help = pages::help(pages::DIGEST)
 )]
 pub(super) struct Digest {
@@ -44,9 +46,11 @@ pub(super) struct Digest {
     /// Write a line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Show no progress bar
+    /// Show no progress bar, and with --check no OK
     #[arg(short = 'q', long)]
     quiet: bool,
+    #[command(flatten)]
+    checking: checklist::Options,
     /// The files, - for standard input; without any, standard input
     #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
     files: Vec<OsString>,
@@ -122,6 +126,12 @@ impl Digest {
         }
         let known = self.algorithm.as_deref().map(Known::named).transpose()?;
         let features = Features::active()?;
+        if self.checking.check {
+            let checked = |known: &Known| Checked { algorithm: known.algorithm, features, quiet: self.quiet };
+            let find = |name: &str| Known::named(name).ok().map(checked);
+            let (options, fixed) = (&self.checking, known.map(checked));
+            return checklist::verify(context, options, self.quiet, &self.files, fixed, find);
+        }
         let (Some(name), Some(known)) = (&self.algorithm, known) else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
         };
@@ -169,6 +179,27 @@ impl Algorithm {
             Algorithm::Crc32 => Box::new(Crc::<Ieee>::new(features)),
             Algorithm::Crc32c => Box::new(Crc::<Castagnoli>::new(features)),
         }
+    }
+}
+
+/// An algorithm for the files of a list.
+#[derive(Clone, Copy, PartialEq)]
+struct Checked {
+    algorithm: Algorithm,
+    features: Features,
+    quiet: bool,
+}
+
+impl checklist::Algorithm for Checked {
+    fn digest_bytes(&self) -> usize {
+        match self.algorithm {
+            Algorithm::Hash(hash) => hash.output_len(),
+            Algorithm::Crc32 | Algorithm::Crc32c => 4,
+        }
+    }
+
+    fn digest(&self, input: Input) -> Result<Vec<u8>, Error> {
+        sum::of(input, self.quiet, self.algorithm.begin(self.features))
     }
 }
 

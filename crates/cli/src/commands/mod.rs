@@ -15,6 +15,7 @@ use crate::{shown, signals};
 mod caps;
 mod cautions;
 mod check;
+mod checklist;
 mod compare;
 mod completions;
 mod crypt;

@@ -1,0 +1,327 @@
+//! `digest --check`: compares files with the digests in a list, as `sha256sum --check` does.
+//!
+//! A list has the lines of `sha256sum`, of BSD (`sha256sum --tag`, `openssl dgst`), or of `digest` itself with `-v` or
+//! for several files.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::commands::lines::{escaped, on_screen};
+use crate::commands::{Context, print};
+use crate::error::{Error, exit};
+use crate::input::Input;
+
+/// The most bytes of a line that are read. A path has at most 4096.
+const MOST_LINE_BYTES: u64 = 64 << 10;
+
+/// The options of `--check`, by their names in coreutils.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Read digests from each FILE, and compare them with those of the files that it names
+    #[arg(short = 'c', long, conflicts_with_all = ["list", "verbose", "json", "sum", "tag"])]
+    pub(super) check: bool,
+    /// Pass over files that are not there
+    #[arg(long, requires = "check")]
+    ignore_missing: bool,
+    /// Print nothing about files; the exit status tells
+    #[arg(long, requires = "check")]
+    status: bool,
+    /// Fail if a line is not properly formatted
+    #[arg(long, requires = "check")]
+    strict: bool,
+    /// Warn of each line that is not properly formatted
+    #[arg(short = 'w', long, requires = "check")]
+    warn: bool,
+}
+
+/// An algorithm for files in a list: how long its digests are, and how one is computed.
+pub(super) trait Algorithm: Copy + PartialEq {
+    fn digest_bytes(&self) -> usize;
+    fn digest(&self, input: Input) -> Result<Vec<u8>, Error>;
+}
+
+/// Checks the lists, or the one on standard input. `find` returns the algorithm of a name. An algorithm in `fixed` is
+/// that of every line, and a line that names another is not properly formatted.
+pub(super) fn verify<A: Algorithm>(
+    context: &Context,
+    options: &Options,
+    quiet: bool,
+    lists: &[OsString],
+    fixed: Option<A>,
+    find: impl Fn(&str) -> Option<A>,
+) -> Result<(), Error> {
+    let standard = [OsString::from("-")];
+    let lists = if lists.is_empty() { &standard } else { lists };
+    let algorithm = |tag: Option<&str>| match (tag, fixed) {
+        (None, fixed) => fixed,
+        (Some(tag), None) => find(tag),
+        (Some(tag), Some(fixed)) => find(tag).filter(|found| *found == fixed),
+    };
+    let check = Check { context, options, quiet, is_screen: io::stdout().is_terminal() };
+    let mut all_good = true;
+    for list in lists {
+        match check.list(list, &algorithm, fixed.is_some()) {
+            Ok(good) => all_good &= good,
+            Err(error @ Error::Write { .. }) => return Err(error),
+            Err(error) => {
+                context.fail(&error);
+                all_good = false;
+            }
+        }
+    }
+    if all_good { Ok(()) } else { Err(Error::Reported(exit::FAILURE)) }
+}
+
+struct Check<'a> {
+    context: &'a Context,
+    options: &'a Options,
+    quiet: bool,
+    is_screen: bool,
+}
+
+/// The counts of one list.
+#[derive(Default)]
+struct Counts {
+    proper: u64,
+    improper: u64,
+    matched: u64,
+    differing: u64,
+    unread: u64,
+    /// Lines that would have been proper if their algorithm had been known.
+    nameless: u64,
+}
+
+impl Check<'_> {
+    /// Checks a list. Returns false if anything in it is wrong.
+    fn list<A: Algorithm>(
+        &self,
+        list: &OsStr,
+        algorithm: &impl Fn(Option<&str>) -> Option<A>,
+        is_fixed: bool,
+    ) -> Result<bool, Error> {
+        let input = Input::operand(list)?;
+        let name = input.name.clone();
+        let mut reader = BufReader::new(input.file);
+        let mut counts = Counts::default();
+        for number in 1u64.. {
+            let mut line = Vec::new();
+            let read = (&mut reader).take(MOST_LINE_BYTES).read_until(b'\n', &mut line);
+            if read.map_err(|source| Error::Read { name: name.clone(), source })? == 0 {
+                break;
+            }
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.is_empty() || line[0] == b'#' {
+                continue;
+            }
+            let entry = Entry::parse(line);
+            let found = entry.as_ref().and_then(|entry| algorithm(entry.algorithm));
+            match (entry, found) {
+                (Some(entry), Some(algorithm)) if entry.digest.len() == algorithm.digest_bytes() => {
+                    counts.proper += 1;
+                    self.file(&entry, &algorithm, &mut counts)?;
+                }
+                (entry, _) => {
+                    counts.improper += 1;
+                    counts.nameless += u64::from(!is_fixed && entry.is_some_and(|e| e.algorithm.is_none()));
+                    if self.options.warn {
+                        let what = "improperly formatted checksum line";
+                        self.context.warn(format_args!("{name}: {number}: {what}"));
+                    }
+                }
+            }
+        }
+        Ok(self.sum_up(&name, &counts))
+    }
+
+    /// Checks a file of the list.
+    fn file(&self, entry: &Entry<'_>, algorithm: &impl Algorithm, counts: &mut Counts) -> Result<(), Error> {
+        let digest = Input::operand(OsStr::from_bytes(&entry.name)).and_then(|input| algorithm.digest(input));
+        let verdict = match digest {
+            Ok(digest) if digest == entry.digest => {
+                counts.matched += 1;
+                if self.quiet { None } else { Some("OK") }
+            }
+            Ok(_) => {
+                counts.differing += 1;
+                Some("FAILED")
+            }
+            Err(Error::Open { source, .. })
+                if self.options.ignore_missing && source.kind() == io::ErrorKind::NotFound =>
+            {
+                None
+            }
+            Err(error) => {
+                counts.unread += 1;
+                self.context.fail(&error);
+                Some("FAILED open or read")
+            }
+        };
+        match verdict.filter(|_| !self.options.status) {
+            Some(verdict) => print(self.line(&entry.name, verdict)),
+            None => Ok(()),
+        }
+    }
+
+    fn line(&self, name: &[u8], verdict: &str) -> Vec<u8> {
+        let named = escaped(name);
+        let start: &[u8] = if matches!(named, Cow::Owned(_)) { b"\\" } else { b"" };
+        let line = [start, &named, b": ", verdict.as_bytes()].concat();
+        let mut line = if self.is_screen { on_screen(&line) } else { line };
+        line.push(b'\n');
+        line
+    }
+
+    /// Reports what was wrong with a list. Returns true if nothing was.
+    fn sum_up(&self, name: &str, counts: &Counts) -> bool {
+        if counts.proper == 0 {
+            let hint =
+                if counts.nameless > 0 { "; its lines name no algorithm, so name it with -a" } else { "" };
+            let why = format!("{name}: no properly formatted checksum lines found{hint}");
+            self.context.fail(why);
+            return false;
+        }
+        let is_unverified = self.options.ignore_missing && counts.matched == 0;
+        if !self.options.status {
+            for (count, one, several) in [
+                (counts.improper, "line is improperly formatted", "lines are improperly formatted"),
+                (counts.unread, "listed file could not be read", "listed files could not be read"),
+                (counts.differing, "computed checksum did NOT match", "computed checksums did NOT match"),
+            ] {
+                if count > 0 {
+                    let what = if count == 1 { one } else { several };
+                    self.context.warn(format_args!("{count} {what}"));
+                }
+            }
+            if is_unverified {
+                self.context.fail(format_args!("{name}: no file was verified"));
+            }
+        }
+        let is_strict = self.options.strict && counts.improper > 0;
+        counts.differing + counts.unread == 0 && !is_unverified && !is_strict
+    }
+}
+
+/// A line of a list.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry<'a> {
+    /// The algorithm, if the line names it.
+    algorithm: Option<&'a str>,
+    name: Cow<'a, [u8]>,
+    digest: Vec<u8>,
+}
+
+impl<'a> Entry<'a> {
+    /// Parses a line.
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = line.trim_ascii_start();
+        let (is_escaped, line) = match line.strip_prefix(b"\\") {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let (algorithm, name, digest) = tagged(line).or_else(|| untagged(line))?;
+        let name = if is_escaped { Cow::Owned(unescaped(name)?) } else { Cow::Borrowed(name) };
+        let is_path = !name.is_empty() && !name.contains(&0);
+        is_path.then_some(Entry { algorithm, name, digest })
+    }
+}
+
+/// The parts of a line: the algorithm, if it is named, the name as it is written, and the digest.
+type Parts<'a> = (Option<&'a str>, &'a [u8], Vec<u8>);
+
+/// Splits `SHA256 (name) = HEX`, also without the algorithm or the blanks. The name may have brackets itself.
+fn tagged(line: &[u8]) -> Option<Parts<'_>> {
+    let open = line.iter().position(|byte| *byte == b'(')?;
+    let close = line.iter().rposition(|byte| *byte == b')')?;
+    let tag = line[..open].strip_suffix(b" ").unwrap_or(&line[..open]);
+    let is_tag = tag.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(byte));
+    let name = line.get(open + 1..close)?;
+    let digest = line[close + 1..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let tag = std::str::from_utf8(tag).ok().filter(|_| is_tag)?;
+    Some((Some(tag).filter(|tag| !tag.is_empty()), name, bytes(digest)?))
+}
+
+/// Splits `HEX  name` and `HEX *name`.
+fn untagged(line: &[u8]) -> Option<Parts<'_>> {
+    let end = line.iter().position(|byte| *byte == b' ')?;
+    let (digest, rest) = line.split_at(end);
+    let name = rest.strip_prefix(b"  ").or_else(|| rest.strip_prefix(b" *"))?;
+    Some((None, name, bytes(digest)?))
+}
+
+fn bytes(hex: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    };
+    if hex.is_empty() { None } else { hex.chunks(2).map(pair).collect() }
+}
+
+/// Undoes `escaped`.
+fn unescaped(name: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = name.iter();
+    let mut plain = Vec::with_capacity(name.len());
+    while let Some(&byte) = bytes.next() {
+        plain.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'\\' => b'\\',
+                b'n' => b'\n',
+                b'r' => b'\r',
+                _ => return None,
+            },
+            byte => byte,
+        });
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Option<(Option<&str>, String)> {
+        let entry = Entry::parse(line.as_bytes())?;
+        assert_eq!(entry.digest, [0x0a, 0xff], "{line}");
+        Some((entry.algorithm, String::from_utf8(entry.name.into_owned()).unwrap()))
+    }
+
+    #[test]
+    fn lines_of_every_program() {
+        for (line, algorithm, name) in [
+            ("0aff  a", None, "a"),
+            ("0AFF *a", None, "a"),
+            ("  0aff   a", None, " a"),
+            ("\\0aff  a\\n\\\\b\\r", None, "a\n\\b\r"),
+            ("0aff  a\\n", None, "a\\n"),
+            ("0aff  (a) = 0aff", None, "(a) = 0aff"),
+            ("SHA256 (a) = 0aff", Some("SHA256"), "a"),
+            ("SHA512/256 (a) = 0aff", Some("SHA512/256"), "a"),
+            ("SHA2-256(a)= 0aff", Some("SHA2-256"), "a"),
+            ("\\SHA256 (a\\nb) = 0aff", Some("SHA256"), "a\nb"),
+            ("sha256 (a) = 0b) = 0aff", Some("sha256"), "a) = 0b"),
+            ("(a b) = 0aff", None, "a b"),
+        ] {
+            assert_eq!(parsed(line), Some((algorithm, name.to_owned())), "{line}");
+        }
+        for line in [
+            "0aff",
+            "0aff a",
+            "0af  a",
+            "0afg  a",
+            "0aff  ",
+            "x y (a) = 0aff",
+            "SHA256 (a) 0aff",
+            "SHA256 (a) = ",
+            "SHA256 a) = 0aff",
+            ")(",
+            "\\0aff  a\\x",
+            "\\0aff  a\\",
+            "0aff  a\0b",
+        ] {
+            assert_eq!(parsed(line), None, "{line}");
+        }
+    }
+}
