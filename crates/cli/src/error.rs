@@ -46,6 +46,8 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A file where a new one was to be made, which must replace none.
+    Exists(PathBuf),
     /// A directory where a file is needed.
     Directory(PathBuf),
     /// Reading failed after it began.
@@ -162,6 +164,10 @@ impl fmt::Display for Error {
             Error::Mask(error) => error.fmt(f),
             Error::Open { path, source } => {
                 write!(f, "can not open input file {}: {}", shown::path(path), plain(source))
+            }
+            Error::Exists(path) => {
+                let path = shown::path(path);
+                write!(f, "{path}: is there already, and a key never replaces a file; name another one")
             }
             Error::Directory(path) => {
                 write!(f, "{}: is a directory; name a file", shown::path(path))

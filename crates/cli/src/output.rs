@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::error::Error;
 use crate::{shown, signals};
@@ -34,6 +35,8 @@ pub struct Pending {
     file: File,
     path: PathBuf,
     hidden: Option<PathBuf>,
+    /// True when the file must not replace another.
+    is_fresh: bool,
     /// The owner and the mode of the file that has the final name now.
     replaces: Option<Access>,
 }
@@ -74,6 +77,20 @@ impl Output {
     /// The same as for [`Output::named`].
     pub fn as_private_as(path: &Path, source: &File) -> Result<Self, Error> {
         Output::with_mode(path, |directory| private_mode(source, directory))
+    }
+
+    /// Opens a file that only its owner may read, and that never replaces another, whatever comes meanwhile.
+    ///
+    /// # Errors
+    /// Fails when there is anything of that name, or it can't be written.
+    pub fn fresh(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Write { name: shown::path(path), source };
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::Exists(path.to_owned()));
+        }
+        let mut pending = Pending::new(path, None, 0o600).map_err(failed)?;
+        pending.is_fresh = true;
+        Ok(Output::Pending(pending))
     }
 
     /// Opens a file. `mode` returns the mode of a new file in that directory, before the umask.
@@ -122,12 +139,12 @@ impl Output {
         matches!(self, Output::Pending(_))
     }
 
-    /// Writes a whole text, and finishes.
+    /// Writes the whole contents, and finishes.
     ///
     /// # Errors
     /// Fails when that is not possible; the file that had the name before is then intact.
-    pub fn save(self, text: &str) -> Result<(), Error> {
-        let written = self.file().write_all(text.as_bytes());
+    pub fn save(self, contents: impl AsRef<[u8]>) -> Result<(), Error> {
+        let written = self.file().write_all(contents.as_ref());
         written.map_err(|source| Error::Write { name: self.name(), source })?;
         self.finish()
     }
@@ -156,7 +173,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(rustix::io::Errno::LOOP.into())
+    Err(Errno::LOOP.into())
 }
 
 fn is_stream(found: &std::fs::Metadata) -> bool {
@@ -167,7 +184,7 @@ fn is_stream(found: &std::fs::Metadata) -> bool {
 impl Pending {
     fn new(path: &Path, replaces: Option<Access>, mode: u32) -> io::Result<Self> {
         match nameless(directory(path), mode) {
-            Ok(file) => Ok(Pending { file, path: path.to_owned(), hidden: None, replaces }),
+            Ok(file) => Ok(Pending { file, path: path.to_owned(), hidden: None, is_fresh: false, replaces }),
             Err(_) => Pending::with_hidden_name(path, replaces, mode),
         }
     }
@@ -181,7 +198,7 @@ impl Pending {
         };
         let (file, hidden) = with_free_name(path, create)?;
         untidy.temporary = Some(hidden.clone());
-        Ok(Pending { file, path: path.to_owned(), hidden: Some(hidden), replaces })
+        Ok(Pending { file, path: path.to_owned(), hidden: Some(hidden), is_fresh: false, replaces })
     }
 
     fn finish(mut self) -> io::Result<()> {
@@ -190,6 +207,10 @@ impl Pending {
             let _ = std::os::unix::fs::fchown(&self.file, Some(old.owner), Some(old.group));
             self.file.set_permissions(std::fs::Permissions::from_mode(old.mode))?;
             // Until this returns, the old file is the only copy that survives a power failure.
+            self.file.sync_all()?;
+        }
+        if self.is_fresh {
+            // Nothing else holds the contents, which is a key.
             self.file.sync_all()?;
         }
         let mut untidy = signals::untidy();
@@ -201,7 +222,7 @@ impl Pending {
                     untidy.committed = true;
                     return Ok(());
                 }
-                Err(rustix::io::Errno::EXIST) => {}
+                Err(Errno::EXIST) if !self.is_fresh => {}
                 Err(error) => return Err(error.into()),
             }
             // A link can't replace a name; only a rename can.
@@ -210,7 +231,11 @@ impl Pending {
             self.hidden = Some(hidden);
         }
         if let Some(hidden) = &self.hidden {
-            std::fs::rename(hidden, &self.path)?;
+            if self.is_fresh {
+                rename_to_free_name(hidden, &self.path)?;
+            } else {
+                std::fs::rename(hidden, &self.path)?;
+            }
         }
         self.hidden = None;
         untidy.temporary = None;
@@ -261,6 +286,18 @@ fn has_access_list(file: &File) -> bool {
     rustix::fs::fgetxattr(file, "system.posix_acl_access", nowhere).is_ok_and(|len| len > 0)
 }
 
+/// Renames a file, unless there is one of the new name.
+fn rename_to_free_name(old: &Path, new: &Path) -> io::Result<()> {
+    match renameat_with(CWD, old, CWD, new, RenameFlags::NOREPLACE) {
+        // The file system can't do this, but a link does not replace a name either.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            std::fs::hard_link(old, new)?;
+            std::fs::remove_file(old)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
 fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -300,6 +337,20 @@ mod tests {
     }
 
     type Make = fn(&Path, Option<Access>, u32) -> io::Result<Pending>;
+
+    #[test]
+    fn a_fresh_file_replaces_none_that_came_meanwhile() {
+        for make in [Pending::new as Make, Pending::with_hidden_name] {
+            let place = tempfile::tempdir().unwrap();
+            let path = place.path().join("key");
+            let mut pending = make(&path, None, 0o600).unwrap();
+            pending.is_fresh = true;
+            std::fs::write(&path, b"old").unwrap();
+            assert_eq!(pending.finish().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(std::fs::read(&path).unwrap(), b"old");
+            assert_eq!(names(place.path()), ["key"]);
+        }
+    }
 
     /// Tests both with and without `O_TMPFILE`, in one test because the list of remains is global.
     #[test]

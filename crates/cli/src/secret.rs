@@ -76,7 +76,7 @@ pub enum Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Doubt::Zero => "every byte is zero, so this is no key; make one with 'head -c 32 /dev/urandom'",
+            Doubt::Zero => "every byte is zero, so this is no key; make one with 'millstream keygen'",
             Doubt::Hexadecimal => "it holds hexadecimal digits; make bytes of them with 'xxd -r -p'",
             Doubt::Text => "it holds text, which is no random key; a passphrase goes with --passphrase-file",
         })

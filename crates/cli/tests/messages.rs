@@ -27,6 +27,7 @@ fn a_wrong_name_gets_the_right_one_as_an_answer() {
         ("compare --with-only pclmulqdq -- true", 2, &["did you mean pclmul?"]),
         ("speed aes-128-gmc", 1, &["did you mean aes-128-gcm?"]),
         ("encrpyt", 2, &["encrypt"]),
+        ("keygen --output", 2, &["--output"]),
         ("trace", 2, &["--pid", "CMD"]),
         ("revoke", 2, &["--all", "GRANT"]),
         ("status --socket nowhere", 1, &["no service at nowhere (nothing of that name is there)"]),
@@ -78,7 +79,8 @@ fn a_key_that_is_none_is_doubted_by_mac_as_well() {
     place.key("zero", [0; 32]);
     place.key("hex", common::hex(&bytes(32)));
     place.key("text", "correct horse battery staple 123");
-    for (key, word) in [("zero", "every byte is zero"), ("hex", "hexadecimal"), ("text", "--passphrase-file")] {
+    for (key, word) in [("zero", "every byte is zero"), ("hex", "hexadecimal"), ("text", "--passphrase-file")]
+    {
         let ended = place.words(&format!("mac -a sha256_hmac -k {key}"));
         assert_eq!((ended.code, ended.err.lines().count()), (Some(0), 1), "{}", ended.err);
         assert!(

@@ -171,6 +171,17 @@ fn keysets_of_tinks_templates() {
 }
 
 #[test]
+fn keysets_of_keygen_are_tinks() {
+    let place = Place::new();
+    let mut tink = Tink::new(&place);
+    for (bits, header) in [(256, 40), (128, 24)] {
+        place.words(&format!("keygen tink -b {bits} -o keyset{bits}")).good();
+        let name = format!("keyset{bits}");
+        both_ways(&place, &mut tink, &name, &name, &lengths(1 << 20, header)[2..5], "aad");
+    }
+}
+
+#[test]
 fn an_older_key_of_a_keyset_still_decrypts() {
     let place = Place::new();
     let mut tink = Tink::new(&place);

@@ -23,6 +23,7 @@ mod decrypt;
 mod digest;
 mod encrypt;
 mod isolated;
+mod keygen;
 mod lines;
 mod mac;
 mod man;
@@ -68,6 +69,7 @@ enum Command {
     Revoke(revoke::Revoke),
     Move(move_grant::Move),
     Reload(reload::Reload),
+    Keygen(keygen::Keygen),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
     Digest(digest::Digest),
@@ -95,6 +97,7 @@ impl Command {
             Command::Revoke(command) => command.run(context),
             Command::Move(command) => command.run(),
             Command::Reload(command) => command.run(),
+            Command::Keygen(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),

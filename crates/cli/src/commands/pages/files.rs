@@ -2,13 +2,70 @@
 
 use super::Section;
 
-pub const DIGEST: &[Section] = &[
+pub const KEYGEN: &[Section] = &[
+    (
+        "KEYS",
+        "A key file holds the bytes of the key and nothing else. The kind tink makes a text instead, a keyset with one key of \
+Tink's template AES256_GCM_HKDF_1MB, or AES128_GCM_HKDF_1MB with 128 bits.
+
+The file has the mode 0600 from the first moment, and gets its name when it is whole. A file that is there already stays: what \
+was encrypted with its key could not be decrypted any more. Keep a copy of each key. Whoever loses it has lost the files.",
+    ),
     (
         "EXIT STATUS",
         "0
-  when every digest was printed.
+  when the key was written.
 1
-  when a file could not be read or the algorithm is unknown.
+  when it was not.
+2
+  when the command was called wrongly, or standard output is a terminal.",
+    ),
+    (
+        "EXAMPLES",
+        "A key for encrypt, one for mac, and a keyset for Tink:
+
+  millstream keygen -o key
+  millstream keygen hmac -o mac.key
+  millstream keygen tink -o keyset.json
+
+A key for another machine, which is never in a file here:
+
+  millstream keygen | ssh host 'umask 077; cat > key'",
+    ),
+];
+
+pub const DIGEST: &[Section] = &[
+    (
+        "FORMS",
+        "none
+  The digest alone; for several files, lines as in (a.iso) = 1c09...
+-v
+  sha256 (a.iso) = 1c09..., with the algorithm as it was named. These two are the forms of Solaris.
+--sum
+  1c09...  a.iso, as sha256sum and its kin print.
+--tag
+  SHA256 (a.iso) = 1c09..., as BSD and sha256sum --tag print.
+--json
+  An object a line, with the members algorithm, file and digest. A name that is not UTF-8 has its bytes in Base64 in the \
+member file_base64, too.
+
+With --sum and --tag, a line whose name has a backslash or an end of line in it begins with a backslash, and has \\\\, \\n and \\r \
+for these, as sha256sum writes it. The other forms write names as they are. On a terminal, control characters are spelled out.",
+    ),
+    (
+        "CHECKING",
+        "With --check, each FILE, or standard input, is a list of digests in any of these forms but JSON, and each file in it \
+is digested again. Lines that name their algorithm need no -a. Empty lines and those that begin with # are passed over. For each \
+file a line says OK, FAILED, or FAILED open or read; at the end, standard error has the numbers of those that did not match, \
+could not be read, or were no proper lines. The options --ignore-missing, --quiet, --status, --strict and --warn are those of \
+sha256sum.",
+    ),
+    (
+        "EXIT STATUS",
+        "0
+  when every digest was printed, or with --check every file matched.
+1
+  when a file could not be read, the algorithm is unknown, or with --check anything was wrong.
 2
   when the command was called wrongly, or a file could not be opened. The other files are digested.",
     ),
@@ -16,9 +73,14 @@ pub const DIGEST: &[Section] = &[
         "EXAMPLES",
         "The digest of one file, of several, and of standard input:
 
-  digest -a sha256 disk.img
-  digest -v -a sha512 a.iso b.iso
-  tar c photos | digest -a sha256",
+  millstream digest -a sha256 disk.img
+  millstream digest -v -a sha512 a.iso b.iso
+  tar c photos | millstream digest -a sha256
+
+A list for sha256sum, and a check of it:
+
+  millstream digest --sum -a sha256 *.iso > SHA256SUMS
+  millstream digest --check -a sha256 SHA256SUMS",
     ),
 ];
 
@@ -45,12 +107,12 @@ Called through a link named mac, the command behaves like that of Solaris and wa
         "EXAMPLES",
         "Make a key, and authenticate two files with it:
 
-  head -c 32 /dev/urandom > key && chmod 600 key
-  mac -a sha256_hmac -k key a.iso b.iso
+  millstream keygen -o key
+  millstream mac -a sha256_hmac -k key a.iso b.iso
 
 The same with the key in another process, a worker of 'millstream serve':
 
-  mac --isolated -a sha256_hmac -k key a.iso b.iso",
+  millstream mac --isolated -a sha256_hmac -k key a.iso b.iso",
     ),
 ];
 
@@ -128,14 +190,14 @@ pub const ENCRYPT: &[Section] = &[
         "EXAMPLES",
         "With a key file, and with a passphrase in place:
 
-  head -c 32 /dev/urandom > key && chmod 600 key
-  encrypt -k key -i disk.img -o disk.img.enc
-  encrypt -i letter -o letter
+  millstream keygen -o key
+  millstream encrypt -k key -i disk.img -o disk.img.enc
+  millstream encrypt -i letter -o letter
 
 For openssl, and for an old Solaris machine:
 
-  encrypt --format openssl -a aes-256-ctr -i a -o a.enc
-  encrypt -a aes -k key -i a -o a.enc",
+  millstream encrypt --format openssl -a aes-256-ctr -i a -o a.enc
+  millstream encrypt -a aes -k key -i a -o a.enc",
     ),
 ];
 
@@ -149,12 +211,12 @@ pub const DECRYPT: &[Section] = &[
         "EXAMPLES",
         "With a key file, and from a pipe with a passphrase:
 
-  decrypt -k key -i disk.img.enc -o disk.img
-  ssh host cat backup.enc | decrypt | tar x
+  millstream decrypt -k key -i disk.img.enc -o disk.img
+  ssh host cat backup.enc | millstream decrypt | tar x
 
 Files that openssl enc -aes-256-cbc -pbkdf2 and an old Solaris machine wrote:
 
-  decrypt --format openssl -a aes-256-cbc -i a.enc -o a
-  decrypt -a aes -k key -i a.enc -o a",
+  millstream decrypt --format openssl -a aes-256-cbc -i a.enc -o a
+  millstream decrypt -a aes -k key -i a.enc -o a",
     ),
 ];

@@ -5,7 +5,7 @@ mod programs;
 mod service;
 mod speed;
 
-pub use files::{DECRYPT, DIGEST, ENCRYPT, MAC};
+pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
 pub use programs::{COMPARE, OPENSSL_CONF, RUN, SPARC, TRACE};
 pub use service::{MOVE, RELOAD, REVOKE, SERVE, STATUS};
 pub use speed::SPEED;
