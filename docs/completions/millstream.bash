@@ -40,6 +40,9 @@ _millstream() {
             millstream,help)
                 cmd="millstream__subcmd__help"
                 ;;
+            millstream,keygen)
+                cmd="millstream__subcmd__keygen"
+                ;;
             millstream,mac)
                 cmd="millstream__subcmd__mac"
                 ;;
@@ -100,6 +103,9 @@ _millstream() {
             millstream__subcmd__help,help)
                 cmd="millstream__subcmd__help__subcmd__help"
                 ;;
+            millstream__subcmd__help,keygen)
+                cmd="millstream__subcmd__help__subcmd__keygen"
+                ;;
             millstream__subcmd__help,mac)
                 cmd="millstream__subcmd__help__subcmd__mac"
                 ;;
@@ -143,7 +149,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed run compare trace sparc openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="-h -V --help --version caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,20 +191,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__compare)
-            opts="-n -q -h -V --without --with-only --knobs-only --runs --warmup --input --show --json --quiet --help --version"
+            opts="-n -q -h -V --knobs-only --runs --warmup --input --show --json --quiet --without --with-only --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --without)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --with-only)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --runs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -215,6 +213,14 @@ _millstream() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --without)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -223,7 +229,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__completions)
-            opts="-h -V --help --version bash elvish fish powershell zsh"
+            opts="-h -V --help --version bash elvish fish powershell zsh millstream digest mac encrypt decrypt"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -237,20 +243,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__decrypt)
-            opts="-a -l -v -k -K -T -i -o -q -h -V --algorithm --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --help --version"
+            opts="-l -v -k -K -T -i -o -q -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --algorithm)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -a)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -313,6 +311,14 @@ _millstream() {
                     ;;
                 --iter)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --algorithm)
+                    COMPREPLY=($(compgen -W "aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4" -- "${cur}"))
+                    return 0
+                    ;;
+                -a)
+                    COMPREPLY=($(compgen -W "aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -323,18 +329,18 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__digest)
-            opts="-a -l -v -q -h -V --algorithm --list --verbose --json --quiet --help --version"
+            opts="-l -v -q -c -w -a -h -V --list --verbose --sum --tag --json --quiet --check --ignore-missing --status --strict --warn --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --algorithm)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c" -- "${cur}"))
                     return 0
                     ;;
                 -a)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -345,20 +351,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__encrypt)
-            opts="-a -l -v -k -K -T -i -o -q -h -V --algorithm --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --help --version"
+            opts="-l -v -k -K -T -i -o -q -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --algorithm)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -a)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -423,6 +421,14 @@ _millstream() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --algorithm)
+                    COMPREPLY=($(compgen -W "aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4" -- "${cur}"))
+                    return 0
+                    ;;
+                -a)
+                    COMPREPLY=($(compgen -W "aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -431,7 +437,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed run compare trace sparc openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -543,6 +549,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__keygen)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -724,21 +744,43 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        millstream__subcmd__mac)
-            opts="-a -l -v -k -K -T -I -q -h -V --algorithm --list --verbose --key-file --token-key --token --passphrase-file --isolated --socket --json --quiet --help --version"
+        millstream__subcmd__keygen)
+            opts="-b -o -h -V --bits --output --help --version aes aes-xts camellia chacha20-poly1305 hmac tink"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --algorithm)
+                --bits)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -a)
+                -b)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__mac)
+            opts="-l -v -k -K -T -I -q -a -h -V --list --verbose --key-file --token-key --token --passphrase-file --isolated --socket --json --quiet --algorithm --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -769,6 +811,14 @@ _millstream() {
                     ;;
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --algorithm)
+                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac" -- "${cur}"))
+                    return 0
+                    ;;
+                -a)
+                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -877,20 +927,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__run)
-            opts="-I -q -h -V --without --with-only --knobs-only --provider --list --isolated --socket --module --base --json --report --quiet --help --version"
+            opts="-I -q -h -V --knobs-only --provider --list --isolated --socket --module --base --json --report --quiet --without --with-only --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --without)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --with-only)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -905,6 +947,14 @@ _millstream() {
                     ;;
                 --report)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -977,16 +1027,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__sparc)
-            opts="-h -V --cpu --hwcap --isainfo --sysroot --trace-syscalls --disassemble --privileged --costs --history --plot --mix --count --unreached --json --report --argv0 --counted --help --version"
+            opts="-h -V --hwcap --isainfo --sysroot --trace-syscalls --disassemble --privileged --costs --history --plot --mix --count --unreached --json --report --argv0 --counted --cpu --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --cpu)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --hwcap)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1019,6 +1065,10 @@ _millstream() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cpu)
+                    COMPREPLY=($(compgen -W "ultrasparc2 t1 t2 t3 t4" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1027,7 +1077,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__speed)
-            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version"
+            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1123,20 +1173,12 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__trace)
-            opts="-p -v -q -h -V --once --count --rate --without --with-only --pid --seconds --json --report --verbose --no-cache --quiet --help --version"
+            opts="-p -v -q -h -V --once --count --rate --pid --seconds --json --report --verbose --no-cache --quiet --without --with-only --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --without)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --with-only)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --pid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1151,6 +1193,14 @@ _millstream() {
                     ;;
                 --report)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --without)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -W "aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -96,17 +96,17 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::algorithms -- The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
+'*::algorithms -- The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':(aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all)' \
 && ret=0
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
 '--report=[Write the report to this file, not to standard error]:FILE:_files' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
 '--knobs-only[With --without\: only set the variables that libraries read, without tracing the program. Libraries that read none go on using everything]' \
 '--provider[With --without\: put Millstream into the program'\''s OpenSSL, too. Implied by --isolated, --socket, --module and --base]' \
 '--list[List the features that can be withheld, and run nothing; with --json as JSON]' \
@@ -124,12 +124,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
 '-n+[Number of measured runs each way]:N:_default' \
 '--runs=[Number of measured runs each way]:N:_default' \
 '--warmup=[Number of unmeasured runs each way before those]:N:_default' \
 '--input=[The file that CMD reads as standard input in each run \[default\: nothing\]]:FILE:_files' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
 '--knobs-only[Only set the variables that libraries read, without tracing the program]' \
 '--show[Show what CMD writes]' \
 '--json[Write JSON]' \
@@ -144,12 +144,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
 '(--without --with-only)*-p+[The process to trace, with its threads and the processes that it starts from now on. Related processes, such as other workers of a server, are not included\: name each with its own --pid, or several in one, as pidof prints them]:PID:_default' \
 '(--without --with-only)*--pid=[The process to trace, with its threads and the processes that it starts from now on. Related processes, such as other workers of a server, are not included\: name each with its own --pid, or several in one, as pidof prints them]:PID:_default' \
 '--seconds=[With --pid\: stop after this many seconds]:N:_default' \
 '--report=[Write the report to this file, not to standard error]:FILE:_files' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
 '--once[Report what ran and what did not, at nearly no cost. This is the default]' \
 '--count[Report how often\: every call of a function is counted, which slows it down]' \
 '--rate[Report how often, estimated from samples at nearly no cost]' \
@@ -168,7 +168,6 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (sparc)
 _arguments "${_arguments_options[@]}" : \
-'--cpu=[The processor\: ultrasparc2, t1, t2, t3 or t4]:NAME:_default' \
 '--hwcap=[Capabilities that the processor shall lack, in the syntax of LD_HWCAP\: "-aes -des"]:LIST:_default' \
 '--sysroot=[The directory with a dynamic program'\''s libraries]:DIR:_files' \
 '--disassemble=[Show the program'\''s instructions, or those of the functions whose names match]::GLOB:_default' \
@@ -177,6 +176,7 @@ _arguments "${_arguments_options[@]}" : \
 '--report=[Write the counts to this file, not to standard error]:FILE:_files' \
 '--argv0=[The name that the program is called by]:ARGV0:_default' \
 '--counted=[The process that counts, as opposed to those that it starts]:COUNTED:_default' \
+'--cpu=[The processor\: ultrasparc2, t1, t2, t3 or t4]:NAME:(ultrasparc2 t1 t2 t3 t4)' \
 '--isainfo[Print what isainfo -v printed on that processor]' \
 '--trace-syscalls[Report each system call of the program on standard error]' \
 '--privileged[Let the program call the hypervisor, as a kernel does; its addresses are real ones then]' \
@@ -245,8 +245,8 @@ _arguments "${_arguments_options[@]}" : \
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'()-a[Every grant that you may revoke]' \
-'()--all[Every grant that you may revoke]' \
+'-a[Every grant that you may revoke]' \
+'--all[Every grant that you may revoke]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -274,56 +274,26 @@ _arguments "${_arguments_options[@]}" : \
 '--version[Print version]' \
 && ret=0
 ;;
-(digest)
+(keygen)
 _arguments "${_arguments_options[@]}" : \
-'-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
-'--algorithm=[The algorithm; -l lists them]:ALGORITHM:_default' \
-'-l[List the algorithms; allows no other option]' \
-'--list[List the algorithms; allows no other option]' \
-'-v[Put the algorithm and the file'\''s name before each digest]' \
-'--verbose[Put the algorithm and the file'\''s name before each digest]' \
-'--json[Write a line of JSON for each file]' \
-'-q[Show no progress bar]' \
-'--quiet[Show no progress bar]' \
+'-b+[The key'\''s length in bits \[default\: the longest; 256 for hmac\]]:BITS:_default' \
+'--bits=[The key'\''s length in bits \[default\: the longest; 256 for hmac\]]:BITS:_default' \
+'-o+[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
+'--output=[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::files -- The files; without any, standard input:_default' \
-&& ret=0
-;;
-(mac)
-_arguments "${_arguments_options[@]}" : \
-'-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
-'--algorithm=[The algorithm; -l lists them]:ALGORITHM:_default' \
-'-k+[The file whose bytes are the key]:KEYFILE:_files' \
-'--key-file=[The file whose bytes are the key]:KEYFILE:_files' \
-'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
-'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'-l[List the algorithms and their key sizes; allows no other option]' \
-'--list[List the algorithms and their key sizes; allows no other option]' \
-'-v[Put the algorithm and the file'\''s name before each code]' \
-'--verbose[Put the algorithm and the file'\''s name before each code]' \
-'-I[Have the running service compute the code, so that the key is used in another process]' \
-'--isolated[Have the running service compute the code, so that the key is used in another process]' \
-'--json[Write a line of JSON for each file]' \
-'-q[Show no progress bar and no warning]' \
-'--quiet[Show no progress bar and no warning]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'-V[Print version]' \
-'--version[Print version]' \
-'*::files -- The files; without any, standard input:_default' \
+'::kind -- The use of the key:((aes\:"AES, and encrypt'\''s default format\: 128, 192 or 256 bits"
+aes-xts\:"AES-XTS, two keys in one\: 256 or 512 bits"
+camellia\:"Camellia\: 128, 192 or 256 bits"
+chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
+hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
+tink\:"A keyset of Tink in cleartext JSON, for encrypt'\''s default format\: 128 or 256 bits"))' \
 && ret=0
 ;;
 (encrypt)
 _arguments "${_arguments_options[@]}" : \
-'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
-'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
@@ -343,6 +313,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \
@@ -358,8 +330,6 @@ raw\:"Ciphertext alone"))' \
 ;;
 (decrypt)
 _arguments "${_arguments_options[@]}" : \
-'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
-'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
@@ -379,6 +349,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \
@@ -392,6 +364,61 @@ raw\:"Ciphertext alone"))' \
 '--version[Print version]' \
 && ret=0
 ;;
+(digest)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The algorithm; -l lists them]:ALGORITHM:(sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c)' \
+'--algorithm=[The algorithm; -l lists them]:ALGORITHM:(sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c)' \
+'-l[List the algorithms; allows no other option]' \
+'--list[List the algorithms; allows no other option]' \
+'-v[Put the algorithm and the file'\''s name before each digest, as on Solaris]' \
+'--verbose[Put the algorithm and the file'\''s name before each digest, as on Solaris]' \
+'(-v --verbose --tag --json)--sum[Print lines as sha256sum does\: the digest, two blanks, the file'\''s name]' \
+'(-v --verbose --json)--tag[Print lines as BSD and sha256sum --tag do\: SHA256 (file) = digest]' \
+'--json[Write a line of JSON for each file]' \
+'-q[Show no progress bar, and with --check no OK]' \
+'--quiet[Show no progress bar, and with --check no OK]' \
+'(-l --list -v --verbose --json --sum --tag)-c[Read digests from each FILE, and compare them with those of the files that it names]' \
+'(-l --list -v --verbose --json --sum --tag)--check[Read digests from each FILE, and compare them with those of the files that it names]' \
+'--ignore-missing[Pass over files that are not there]' \
+'--status[Print nothing about files; the exit status tells]' \
+'--strict[Fail if a line is not properly formatted]' \
+'-w[Warn of each line that is not properly formatted]' \
+'--warn[Warn of each line that is not properly formatted]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::files -- The files, - for standard input; without any, standard input:_default' \
+&& ret=0
+;;
+(mac)
+_arguments "${_arguments_options[@]}" : \
+'-k+[The file whose bytes are the key]:KEYFILE:_files' \
+'--key-file=[The file whose bytes are the key]:KEYFILE:_files' \
+'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'-a+[The algorithm; -l lists them]:ALGORITHM:(des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac)' \
+'--algorithm=[The algorithm; -l lists them]:ALGORITHM:(des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac)' \
+'-l[List the algorithms and their key sizes; allows no other option]' \
+'--list[List the algorithms and their key sizes; allows no other option]' \
+'-v[Put the algorithm and the file'\''s name before each code]' \
+'--verbose[Put the algorithm and the file'\''s name before each code]' \
+'-I[Have the running service compute the code, so that the key is used in another process]' \
+'--isolated[Have the running service compute the code, so that the key is used in another process]' \
+'--json[Write a line of JSON for each file]' \
+'-q[Show no progress bar and no warning]' \
+'--quiet[Show no progress bar and no warning]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::files -- The files, - for standard input; without any, standard input:_default' \
+&& ret=0
+;;
 (man)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -403,11 +430,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
+'::name -- The name by which the command is called:(millstream digest mac encrypt decrypt)' \
 && ret=0
 ;;
 (help)
@@ -474,11 +502,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
-(digest)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(mac)
+(keygen)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -487,6 +511,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (decrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(digest)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(mac)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -527,10 +559,11 @@ _millstream_commands() {
 'revoke:Take grants away from their owners' \
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
-'digest:Compute the digest of files or of standard input' \
-'mac:Compute the message authentication code of files or of standard input' \
+'keygen:Make a key' \
 'encrypt:Encrypt a file or standard input' \
 'decrypt:Decrypt a file or standard input' \
+'digest:Compute the digest of files or of standard input' \
+'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -588,10 +621,11 @@ _millstream__subcmd__help_commands() {
 'revoke:Take grants away from their owners' \
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
-'digest:Compute the digest of files or of standard input' \
-'mac:Compute the message authentication code of files or of standard input' \
+'keygen:Make a key' \
 'encrypt:Encrypt a file or standard input' \
 'decrypt:Decrypt a file or standard input' \
+'digest:Compute the digest of files or of standard input' \
+'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -637,6 +671,11 @@ _millstream__subcmd__help__subcmd__encrypt_commands() {
 _millstream__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__keygen_commands] )) ||
+_millstream__subcmd__help__subcmd__keygen_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help keygen commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__mac_commands] )) ||
 _millstream__subcmd__help__subcmd__mac_commands() {
@@ -697,6 +736,11 @@ _millstream__subcmd__help__subcmd__status_commands() {
 _millstream__subcmd__help__subcmd__trace_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help trace commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__keygen_commands] )) ||
+_millstream__subcmd__keygen_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream keygen commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__mac_commands] )) ||
 _millstream__subcmd__mac_commands() {

@@ -140,6 +140,108 @@ fn completions_for_each_shell() {
     place.run("bash", ["-n"], &script).good();
 }
 
+/// Completes a command line as bash does when Tab is pressed behind it.
+fn completed(place: &Place, script: &str, line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (name, word) = (words[0], words[words.len() - 1]);
+    let program = format!(
+        "source {script}; COMP_WORDS=({line}{}); COMP_CWORD={}; _{name} {name} '{word}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        if word.is_empty() { "''" } else { "" },
+        words.len() - 1,
+        words[words.len() - 2],
+    );
+    place.run("bash", ["-c", &program], b"").text().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_algorithms_and_features() {
+    let place = Place::new();
+    place.write("millstream.bash", place.words("completions bash").good());
+    for (line, expected) in [
+        ("millstream digest -a sha5", &["sha512", "sha512_256"][..]),
+        ("millstream mac --algorithm aes", &["aes_cmac"]),
+        ("millstream encrypt -a chacha", &["chacha20-poly1305"]),
+        ("millstream speed hmac-sha2", &["hmac-sha224", "hmac-sha256"]),
+        ("millstream run --without cryp", &["crypto"]),
+        ("millstream trace --with-only cryp", &["crypto"]),
+        ("millstream sparc --cpu ultra", &["ultrasparc2"]),
+        ("millstream keygen tin", &["tink"]),
+    ] {
+        assert_eq!(completed(&place, "millstream.bash", line), expected, "{line}");
+    }
+    for (name, line, expected) in [
+        ("digest", "digest -a crc", &["crc32", "crc32c"][..]),
+        ("mac", "mac -a md5", &["md5_hmac"]),
+        ("encrypt", "encrypt -a arc", &["arcfour"]),
+        ("decrypt", "decrypt --format so", &["solaris"]),
+    ] {
+        place.write(name, place.words(&format!("completions bash {name}")).good());
+        assert_eq!(completed(&place, name, line), expected, "{line}");
+        for shell in ["zsh", "fish"] {
+            let text = place.words(&format!("completions {shell} {name}")).text();
+            assert!(text.contains(name) && text.contains("algorithm"), "{shell}: {text}");
+        }
+    }
+    for shell in ["zsh", "fish"] {
+        let text = place.words(&format!("completions {shell}")).text();
+        for name in ["sha512_256", "sha256_hmac", "aes-gcm-hkdf", "hmac-sha384", "crypto", "ultrasparc2"] {
+            assert!(text.contains(name), "no {name} for {shell}");
+        }
+        place.write(&format!("millstream.{shell}"), text);
+    }
+    match Command::new("zsh").arg("--version").output() {
+        Ok(_) => drop(place.run("zsh", ["-n", "millstream.zsh"], b"").good()),
+        Err(_) => millstream_testkit::skip("completions as zsh reads them: there is no zsh"),
+    }
+    if Command::new("fish").arg("--version").output().is_err() {
+        return millstream_testkit::skip("completions as fish makes them: there is no fish");
+    }
+    for (line, expected) in [
+        ("millstream digest -a sha5", "sha512\nsha512_256\n"),
+        ("millstream speed hmac-sha38", "hmac-sha384\n"),
+        ("millstream run --without cryp", "crypto\n"),
+    ] {
+        let program = format!("source millstream.fish; complete -C '{line}'");
+        let fish =
+            Command::new("fish").args(["--no-config", "-c", &program]).current_dir(place.path("")).output();
+        assert_eq!(String::from_utf8_lossy(&fish.unwrap().stdout), expected, "{line}");
+    }
+}
+
+/// Returns the names of pages in a text, as in `millstream-run(1)`.
+fn pages_named_in(text: &str) -> Vec<String> {
+    let text = text.replace("\\-", "-");
+    let mut pages = Vec::new();
+    for (at, _) in text.match_indices("(1)") {
+        let before = &text[..at];
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let start = before.rfind(|c| !is_letter(c)).map_or(0, |at| at + 1);
+        pages.push(before[start..].to_owned());
+    }
+    pages
+}
+
+#[test]
+fn manuals_refer_to_pages_that_exist_and_have_their_own_names() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("man")).unwrap();
+    place.words("man man").good();
+    let mut count = 0;
+    for entry in std::fs::read_dir(place.path("man")).unwrap() {
+        let path = entry.unwrap().path();
+        let (name, text) =
+            (path.file_stem().unwrap().to_str().unwrap(), std::fs::read_to_string(&path).unwrap());
+        assert!(text.contains(".SH \"SEE ALSO\""), "{name}");
+        let heading = format!(".SH NAME\n{} \\- ", name.replace('-', "\\-"));
+        assert!(text.contains(&heading), "{name}: {}", &text[..400]);
+        for other in pages_named_in(&text).iter().filter(|other| other.starts_with("millstream")) {
+            assert!(place.path("man").join(format!("{other}.1")).exists(), "{name} refers to {other}(1)");
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count} references");
+}
+
 #[test]
 fn help_names_every_option_and_the_exit_codes() {
     let place = Place::new();

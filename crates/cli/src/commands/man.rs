@@ -18,16 +18,17 @@ pub(super) struct Man {
 
 impl Man {
     pub(super) fn run(self) -> Result<(), Error> {
-        let mut cli = Cli::command();
+        let mut cli = Cli::command().disable_help_subcommand(true);
         cli.build();
         self.page(clap::Command::clone(&cli), "millstream", &[])?;
-        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+        for command in cli.get_subcommands() {
             let name = format!("millstream-{}", command.get_name());
             // These four have pages of their own names.
             if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {
                 continue;
             }
             let sections = match command.get_name() {
+                "keygen" => pages::KEYGEN,
                 "speed" => pages::SPEED,
                 "run" => pages::RUN,
                 "compare" => pages::COMPARE,
@@ -54,8 +55,9 @@ impl Man {
     /// Writes a page named like the subcommand, as `millstream-digest`, so that it does not hide another
     /// program's page.
     fn own<A: Args>(&self, name: &'static str, sections: &[Section]) -> Result<(), Error> {
-        let command = standalone::<A>(name.to_owned()).after_long_help(None::<&str>).display_name(name);
-        self.page(command, &format!("millstream-{name}"), sections)
+        let page = format!("millstream-{name}");
+        let command = standalone::<A>(name.to_owned()).after_long_help(None::<&str>);
+        self.page(command.display_name(page.clone()).name(page.clone()), &page, sections)
     }
 
     fn page(&self, command: clap::Command, name: &str, sections: &[Section]) -> Result<(), Error> {
@@ -81,7 +83,35 @@ fn render(command: clap::Command, name: &str, sections: &[Section]) -> io::Resul
     for (title, body) in sections {
         text.extend_from_slice(roff(title, body).as_bytes());
     }
+    let others: Vec<String> = related(name).iter().map(|page| page.replace('-', "\\-")).collect();
+    text.extend_from_slice(format!(".SH \"SEE ALSO\"\n{}\n", others.join(",\n")).as_bytes());
     Ok(text)
+}
+
+/// Returns the pages that a reader of one may want next.
+fn related(name: &str) -> &'static [&'static str] {
+    match name.trim_start_matches("millstream-") {
+        "keygen" => &["millstream(1)", "millstream-encrypt(1)", "millstream-mac(1)"],
+        "encrypt" => &["millstream(1)", "millstream-decrypt(1)", "millstream-keygen(1)", "openssl(1)"],
+        "decrypt" => &["millstream(1)", "millstream-encrypt(1)", "openssl(1)"],
+        "digest" => &["millstream(1)", "millstream-mac(1)", "sha256sum(1)"],
+        "mac" => &["millstream(1)", "millstream-digest(1)", "millstream-keygen(1)", "millstream-serve(1)"],
+        "caps" => &["millstream(1)", "millstream-check(1)", "millstream-speed(1)"],
+        "check" => &["millstream(1)", "millstream-caps(1)"],
+        "speed" => &["millstream(1)", "millstream-caps(1)", "millstream-compare(1)"],
+        "run" => {
+            &["millstream(1)", "millstream-compare(1)", "millstream-openssl-conf(1)", "millstream-trace(1)"]
+        }
+        "compare" => &["millstream(1)", "millstream-run(1)", "millstream-trace(1)"],
+        "trace" => &["millstream(1)", "millstream-compare(1)", "millstream-run(1)"],
+        "openssl-conf" => &["millstream(1)", "millstream-run(1)", "config(5)"],
+        "serve" => &["millstream(1)", "millstream-reload(1)", "millstream-status(1)", "systemd.socket(5)"],
+        "status" | "revoke" | "move" | "reload" => {
+            &["millstream(1)", "millstream-serve(1)", "millstream-status(1)"]
+        }
+        "millstream" => &["millstream-encrypt(1)", "millstream-run(1)", "millstream-serve(1)", "openssl(1)"],
+        _ => &["millstream(1)"],
+    }
 }
 
 /// Formats a section in roff. An indented line after a plain one is its item, others are kept as they are.
