@@ -59,6 +59,8 @@ const PACKAGES: &[Package] = &[
     ("luajit", "compiled code that is never writable while it is executable"),
     ("sbcl", "a heap that is executable and writable"),
     ("util-linux", "setpriv and unshare, for sandboxes"),
+    ("fish", "completions in a real fish"),
+    ("zsh", "completions in a real zsh"),
 ];
 
 /// Compilers and runtimes, each with a program of it and the package that has it. One from elsewhere is as good.
