@@ -9,6 +9,14 @@ pub fn is_same(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
+/// Returns the entry of a table that a name means, in any spelling. `names` returns an entry's name and its others.
+pub fn find<'a, T>(table: &'a [T], given: &str, names: impl Fn(&T) -> (&str, &[&str])) -> Option<&'a T> {
+    table.iter().find(|entry| {
+        let (name, others) = names(entry);
+        is_same(name, given) || others.iter().any(|other| is_same(other, given))
+    })
+}
+
 /// Returns the known name that a wrong one was probably meant to be: the same in another spelling, one that begins
 /// with it, or one that is much alike.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -159,11 +159,8 @@ impl Digest {
 impl Known {
     /// Returns the algorithm of a name in any spelling.
     fn named(name: &str) -> Result<&'static Known, Error> {
-        let has = |known: &&Known| {
-            let mut all = known.others.iter().chain([&known.name]);
-            all.any(|own| names::is_same(own, name))
-        };
-        ALGORITHMS.iter().find(has).ok_or_else(|| {
+        let found = names::find(ALGORITHMS, name, |known| (known.name, known.others));
+        found.ok_or_else(|| {
             let lower = name.to_ascii_lowercase();
             let is_absent = ABSENT.iter().any(|family| lower.starts_with(family));
             let near = names::nearest(name, self::names()).filter(|_| !is_absent).map(str::to_owned);

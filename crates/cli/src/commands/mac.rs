@@ -187,11 +187,8 @@ impl Mac {
 impl Known {
     /// Returns the algorithm of a name in any spelling.
     fn named(name: &str) -> Result<&'static Known, Error> {
-        let has = |known: &&Known| {
-            let mut all = known.others.iter().chain([&known.name]);
-            all.any(|own| names::is_same(own, name))
-        };
-        ALGORITHMS.iter().find(has).ok_or_else(|| {
+        let found = names::find(ALGORITHMS, name, |known| (known.name, known.others));
+        found.ok_or_else(|| {
             let near = names::nearest(name, self::names()).map(str::to_owned);
             Error::UnknownAlgorithm { name: name.to_owned(), command: "mac", near }
         })
