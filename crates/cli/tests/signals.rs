@@ -9,8 +9,9 @@ use common::{MILLSTREAM, Place, bytes};
 
 /// Starts an encryption that waits for more input, and ends it with a signal.
 fn interrupted(place: &Place, signal: &str, output: &str) -> Option<i32> {
-    let mut child = Command::new(MILLSTREAM)
-        .args(["encrypt", "-k", "key", "-o", output])
+    // A signal that the tests' caller ignores (`nohup`) would stay ignored, and the wait below would not end.
+    let mut child = Command::new("env")
+        .args(["--default-signal", MILLSTREAM, "encrypt", "-k", "key", "-o", output])
         .current_dir(place.path(""))
         .stdin(Stdio::piped())
         .stderr(Stdio::null())

@@ -42,7 +42,10 @@ impl Guest {
 
     /// Runs it here.
     pub fn ours<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
-        self.run(Command::new(env!("CARGO_BIN_EXE_sparc64")).env("SPARC_SYSROOT", SYSROOT), arguments)
+        // The guest would inherit the signals that the tests' caller ignores (`nohup`).
+        let mut command = Command::new("env");
+        command.args(["--default-signal", env!("CARGO_BIN_EXE_sparc64")]).env("SPARC_SYSROOT", SYSROOT);
+        self.run(&mut command, arguments)
     }
 
     fn qemu<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
