@@ -14,7 +14,7 @@
 //! | `side_by_side.rs` | the messages in their lanes, written once for several tiers |
 //! | `arch/` | one file for each processor tier |
 //!
-//! [`cmac`], [`hash`], [`hkdf`], [`hmac`] and [`tls`] are constructions over the engines, and have no
+//! [`blocks`], [`cmac`], [`hash`], [`hkdf`], [`hmac`] and [`tls`] are constructions over the engines, and have no
 //! portable kernel of their own.
 //!
 //! A key or a state is bound to a kernel when it is made, from a [`Features`](millstream_cpu::Features)
@@ -26,6 +26,7 @@
 
 pub mod aead;
 pub mod aes;
+pub mod blocks;
 pub mod camellia;
 pub mod chacha20poly1305;
 pub mod cmac;

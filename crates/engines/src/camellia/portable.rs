@@ -3,11 +3,17 @@
 //! The blocks lie in the bit planes of `round.rs`.
 //!
 //! Ref. RFC 3713 §2.3 and §2.4.
+//!
+//! # Safety
+//! A [`Batch`] may need features, so its methods are unsafe. This one needs none.
+#![allow(unsafe_code)]
 
-use super::passes::{Cipher, MAX_WIDTH, passes};
-use super::round::{Planes, key_planes, round, transpose};
-use super::schedule::Order;
-use super::{Block, Ops};
+use super::Camellia;
+use super::round::round;
+use super::schedule::{groups, subkey};
+use crate::blocks::bits::{Planes, same_planes, transpose};
+use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
+use crate::blocks::{Block, Ops, Subkeys};
 
 /// Adds the first word of a half, masked by the key and rotated left by one bit as a big-endian
 /// word, to the second.
@@ -30,31 +36,32 @@ fn fl_left(x: &mut Planes, key: &Planes) {
 }
 
 /// RFC 3713 §2.3 on eight blocks as planes.
-fn crypt(order: &Order, left: &mut Planes, right: &mut Planes) {
-    let last = 8 * order.groups;
-    whiten(left, order.keys[0]);
-    whiten(right, order.keys[1]);
-    for group in 0..order.groups {
+fn crypt(keys: &Subkeys<Camellia>, left: &mut Planes, right: &mut Planes) {
+    let groups = groups(keys.used);
+    let last = 8 * groups;
+    whiten(left, subkey(keys, 0));
+    whiten(right, subkey(keys, 1));
+    for group in 0..groups {
         let at = 8 * group + 2;
         if group > 0 {
-            let (fl, inverse) = (key_planes(order.keys[at - 2]), key_planes(order.keys[at - 1]));
+            let (fl, inverse) = (same_planes(subkey(keys, at - 2)), same_planes(subkey(keys, at - 1)));
             fl_right(left, &fl);
             fl_left(left, &fl);
             fl_left(right, &inverse);
             fl_right(right, &inverse);
         }
         for i in (at..at + 6).step_by(2) {
-            round(left, right, order.keys[i]);
-            round(right, left, order.keys[i + 1]);
+            round(left, right, subkey(keys, i));
+            round(right, left, subkey(keys, i + 1));
         }
     }
-    whiten(right, order.keys[last]);
-    whiten(left, order.keys[last + 1]);
+    whiten(right, subkey(keys, last));
+    whiten(left, subkey(keys, last + 1));
 }
 
 #[inline(always)]
 fn whiten(x: &mut Planes, key: [u8; 8]) {
-    let key = key_planes(key);
+    let key = same_planes(key);
     for bit in 0..8 {
         x[bit] ^= key[bit];
     }
@@ -62,11 +69,13 @@ fn whiten(x: &mut Planes, key: [u8; 8]) {
 
 struct Bitsliced;
 
-impl Cipher for Bitsliced {
+impl Batch for Bitsliced {
+    type Cipher = Camellia;
+
     const WIDTH: usize = 8;
 
     #[inline(always)]
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], _count: usize) {
+    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], _count: usize) {
         let (mut left, mut right) = ([0; 8], [0; 8]);
         for i in 0..8 {
             let block = u128::from_le_bytes(blocks[i]);
@@ -74,7 +83,7 @@ impl Cipher for Bitsliced {
         }
         transpose(&mut left);
         transpose(&mut right);
-        crypt(order, &mut left, &mut right);
+        crypt(subkeys, &mut left, &mut right);
         transpose(&mut left);
         transpose(&mut right);
         for i in 0..8 {
@@ -83,13 +92,13 @@ impl Cipher for Bitsliced {
     }
 
     #[inline(always)]
-    unsafe fn one(order: &Order, block: Block) -> Block {
+    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
         let mut blocks = [[0; 16]; MAX_WIDTH];
         blocks[0] = block;
         // SAFETY: needs no feature.
-        unsafe { Self::batch(order, &mut blocks, 1) };
+        unsafe { Self::batch(subkeys, &mut blocks, 1) };
         blocks[0]
     }
 }
 
-pub(super) const OPS: Ops = passes!(Bitsliced);
+pub(super) const OPS: Ops<Camellia> = passes!(Bitsliced);

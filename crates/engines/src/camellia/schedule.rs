@@ -2,50 +2,32 @@
 //!
 //! Ref. RFC 3713 §2.2.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::Zeroize;
 
+use super::Camellia;
 use super::round::f;
 use crate::Error;
-use crate::modes::Direction;
+
+type Subkeys = crate::blocks::Subkeys<Camellia>;
+type Schedule = crate::blocks::Schedule<Camellia>;
 
 /// The most subkeys of a key: one of 128 bits has 26 subkeys, a longer one 34.
-pub(super) const SUBKEYS: usize = 34;
+const SUBKEYS: usize = 34;
 
-/// The subkeys of one direction: two for whitening, then groups of six rounds with the two of the
-/// FL layer between groups, then two for whitening.
-#[derive(Clone, Zeroize)]
-pub struct Order {
-    /// The first byte is the one that meets the first byte of a half.
-    pub(super) keys: [[u8; 8]; SUBKEYS],
-    /// Each byte four times, for kernels that keep each byte of a block in a register of its own.
-    pub(super) wide: [[u32; 8]; SUBKEYS],
-    /// Groups of six rounds: 3 or 4.
-    pub(super) groups: usize,
+/// Rows of two subkeys.
+pub(super) const ROWS: usize = SUBKEYS / 2;
+
+/// Returns the groups of six rounds, 3 or 4, of a key that has so many rows. The first row is for whitening, as is the
+/// last; groups of six rounds lie between, and the two subkeys of the FL layer between groups.
+#[inline(always)]
+pub(super) const fn groups(rows: usize) -> usize {
+    rows / 4
 }
 
-impl Order {
-    fn new(words: &[u64]) -> Self {
-        let groups = words.len() / 8;
-        let mut order = Order { keys: [[0; 8]; SUBKEYS], wide: [[0; 8]; SUBKEYS], groups };
-        for (i, word) in words.iter().enumerate() {
-            order.keys[i] = word.to_be_bytes();
-            order.wide[i] = order.keys[i].map(|byte| u32::from_ne_bytes([byte; 4]));
-        }
-        order
-    }
-
-    /// Subkey `i`, for the FL layer.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn word(&self, i: usize) -> u64 {
-        u64::from_be_bytes(self.keys[i])
-    }
-}
-
-/// An expanded key.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct Schedule {
-    pub(super) encrypt: Order,
-    pub(super) decrypt: Order,
+/// Returns a subkey. Its first byte is the one that meets the first byte of a half.
+#[inline(always)]
+pub(super) fn subkey(subkeys: &Subkeys, i: usize) -> [u8; 8] {
+    subkeys.rows[i / 2].as_chunks().0[i % 2]
 }
 
 /// RFC 3713 §2.2, Sigma1 to Sigma6.
@@ -104,47 +86,56 @@ const PAIRS_128: [(usize, u32); 13] = [
     (KA, 111),
 ];
 
-impl Schedule {
-    /// Expands a key of 16, 24 or 32 bytes.
-    ///
-    /// # Errors
-    /// [`Error::KeyLength`].
-    pub(super) fn new(algorithm: &'static str, key: &[u8]) -> Result<Self, Error> {
-        let mut bytes = [0; 32];
-        match key.len() {
-            16 | 32 => bytes[..key.len()].copy_from_slice(key),
-            24 => {
-                bytes[..24].copy_from_slice(key);
-                for i in 0..8 {
-                    bytes[24 + i] = !key[16 + i];
-                }
+/// Expands a key of 16, 24 or 32 bytes.
+///
+/// # Errors
+/// [`Error::KeyLength`].
+pub(super) fn expand(algorithm: &'static str, key: &[u8]) -> Result<Schedule, Error> {
+    let mut bytes = [0; 32];
+    match key.len() {
+        16 | 32 => bytes[..key.len()].copy_from_slice(key),
+        24 => {
+            bytes[..24].copy_from_slice(key);
+            for i in 0..8 {
+                bytes[24 + i] = !key[16 + i];
             }
-            given => return Err(Error::KeyLength { algorithm, given, takes: "16, 24 or 32 bytes" }),
         }
-        let half = |at: usize| u128::from_be_bytes(bytes[at..at + 16].try_into().expect("sixteen bytes"));
-        let mut sources = intermediate(half(0), half(16));
-        bytes.zeroize();
-        let mut words = [0u64; SUBKEYS];
-        let pairs: &[(usize, u32)] = if key.len() == 16 { &PAIRS_128 } else { &PAIRS_256 };
-        for (i, &(source, rotation)) in pairs.iter().enumerate() {
-            let pair = sources[source].rotate_left(rotation);
-            (words[2 * i], words[2 * i + 1]) = ((pair >> 64) as u64, pair as u64);
-        }
-        if key.len() == 16 {
-            words[13] = sources[KL].rotate_left(60) as u64;
-        }
-        sources.zeroize();
-        let used = 2 * pairs.len();
-        let encrypt = Order::new(&words[..used]);
-        // Decryption uses the same steps with the subkeys reversed, except that the whitening
-        // pairs keep their own order: RFC 3713 §2.3.3.
-        words[..used].reverse();
-        words.swap(0, 1);
-        words.swap(used - 2, used - 1);
-        let decrypt = Order::new(&words[..used]);
-        words.zeroize();
-        Ok(Schedule { encrypt, decrypt })
+        given => return Err(Error::KeyLength { algorithm, given, takes: "16, 24 or 32 bytes" }),
     }
+    let half = |at: usize| u128::from_be_bytes(bytes[at..at + 16].try_into().expect("sixteen bytes"));
+    let mut sources = intermediate(half(0), half(16));
+    bytes.zeroize();
+    let mut words = [0u64; SUBKEYS];
+    let pairs: &[(usize, u32)] = if key.len() == 16 { &PAIRS_128 } else { &PAIRS_256 };
+    for (i, &(source, rotation)) in pairs.iter().enumerate() {
+        let pair = sources[source].rotate_left(rotation);
+        (words[2 * i], words[2 * i + 1]) = ((pair >> 64) as u64, pair as u64);
+    }
+    if key.len() == 16 {
+        words[13] = sources[KL].rotate_left(60) as u64;
+    }
+    sources.zeroize();
+    let used = 2 * pairs.len();
+    let encrypt = of_words(&words[..used]);
+    // Decryption uses the same steps with the subkeys reversed, except that the whitening
+    // pairs keep their own order: RFC 3713 §2.3.3.
+    words[..used].reverse();
+    words.swap(0, 1);
+    words.swap(used - 2, used - 1);
+    let decrypt = of_words(&words[..used]);
+    words.zeroize();
+    Ok(Schedule { encrypt, decrypt })
+}
+
+/// The subkeys in rows of two.
+fn of_words(words: &[u64]) -> Subkeys {
+    let mut rows = [[0; 16]; ROWS];
+    for (row, &[first, second]) in rows.iter_mut().zip(words.as_chunks().0) {
+        *row = (u128::from(first) << 64 | u128::from(second)).to_be_bytes();
+    }
+    let subkeys = Subkeys::new(&rows[..words.len() / 2]);
+    rows.as_flattened_mut().zeroize();
+    subkeys
 }
 
 /// KL, KR, KA and KB.
@@ -158,14 +149,4 @@ fn intermediate(kl: u128, kr: u128) -> [u128; 4] {
     let ka = two_rounds(two_rounds(kl ^ kr, &SIGMA[..2]) ^ kl, &SIGMA[2..4]);
     let kb = two_rounds(ka ^ kr, &SIGMA[4..]);
     [kl, kr, ka, kb]
-}
-
-impl Schedule {
-    /// The subkeys of one direction.
-    pub(super) fn order(&self, direction: Direction) -> &Order {
-        match direction {
-            Direction::Encrypt => &self.encrypt,
-            Direction::Decrypt => &self.decrypt,
-        }
-    }
 }

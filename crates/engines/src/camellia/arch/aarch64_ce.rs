@@ -13,13 +13,13 @@ use std::arch::aarch64::*;
 
 use millstream_cpu::FeatureSet;
 
-use super::super::job::{CbcJob, CtrJob};
-use super::super::passes::{Cipher, MAX_WIDTH, passes};
-use super::super::schedule::Order;
-use super::super::side_by_side;
-use super::super::sliced::{self, Plane};
-use super::super::{Block, Ops};
-use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
+use super::super::Camellia;
+use super::super::sliced::CamelliaPlane;
+use super::halves::{IN, IN_4, OUT, OUT_2, OUT_3};
+use crate::blocks::field::{Map, UNSHIFT};
+use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
+use crate::blocks::planes::{self, plane_neon};
+use crate::blocks::{Block, CbcJob, CtrJob, Ops, Subkeys, side_by_side};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("neon,aes");
 
@@ -44,66 +44,9 @@ fn s_box(x: uint8x16_t, before: &'static Map, after: &'static Map) -> Plane16 {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Plane16(uint8x16_t);
+plane_neon!(Plane16);
 
-impl Plane for Plane16 {
-    const BYTES: usize = 16;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's.
-        unsafe { Plane16(vld1q_u8(from)) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { vst1q_u8(to, self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(byte: u32) -> Self {
-        // SAFETY: the caller's features; so below.
-        unsafe { Plane16(vreinterpretq_u8_u32(vdupq_n_u32(byte))) }
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(veorq_u8(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { self.xor(b).xor(c) }
-    }
-
-    #[inline(always)]
-    unsafe fn and(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(vandq_u8(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(vorrq_u8(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_low(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(vzip1q_u8(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_high(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(vzip2q_u8(self.0, b.0)) }
-    }
-
+impl CamelliaPlane for Plane16 {
     #[inline(always)]
     unsafe fn double(self, next: Self) -> Self {
         // SAFETY: as above.
@@ -130,41 +73,43 @@ impl Plane for Plane16 {
 
 struct By16;
 
-impl Cipher for By16 {
+impl Batch for By16 {
+    type Cipher = Camellia;
+
     const WIDTH: usize = 16;
 
     #[inline(always)]
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], _count: usize) {
+    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], _count: usize) {
         // SAFETY: the caller's features.
-        unsafe { many(order, blocks) }
+        unsafe { many(subkeys, blocks) }
     }
 
     #[inline(always)]
-    unsafe fn one(order: &Order, block: Block) -> Block {
+    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
         let mut blocks = [[0; 16]; MAX_WIDTH];
         blocks[0] = block;
         // SAFETY: the caller's features.
-        unsafe { many(order, &mut blocks) };
+        unsafe { many(subkeys, &mut blocks) };
         blocks[0]
     }
 }
 
 #[target_feature(enable = "neon,aes")]
-fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn many(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane16, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane16, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
-pub(in super::super) const OPS: Ops = passes!(By16, "neon,aes");
+pub(in super::super) const OPS: Ops<Camellia> = passes!(By16, "neon,aes");
 
 #[target_feature(enable = "neon,aes")]
-pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>]) {
+pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_, Camellia>]) {
     // SAFETY: this function has the features. The direct kernel takes a whole pass for a block too.
-    unsafe { side_by_side::cbc::<Plane16, 16>(jobs, 1) }
+    unsafe { side_by_side::cbc::<Camellia, Plane16, 16>(jobs, 1) }
 }
 
 #[target_feature(enable = "neon,aes")]
-pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>]) {
+pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
-    unsafe { side_by_side::ctr::<Plane16, 16>(jobs) }
+    unsafe { side_by_side::ctr::<Camellia, Plane16, 16>(jobs) }
 }

@@ -15,8 +15,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::Block;
-use super::super::schedule::Order;
+use super::super::Camellia;
+use super::super::schedule::{groups, subkey};
+use crate::blocks::{Block, Subkeys};
 
 /// A way to compute the S-boxes.
 pub(super) trait Boxes {
@@ -99,9 +100,15 @@ unsafe fn f<B: Boxes>(x: __m128i) -> [__m128i; 2] {
 }
 
 #[inline(always)]
-unsafe fn key(order: &Order, i: usize) -> __m128i {
+unsafe fn key(subkeys: &Subkeys<Camellia>, i: usize) -> __m128i {
     // SAFETY: eight bytes of the schedule.
-    unsafe { _mm_loadl_epi64(order.keys[i].as_ptr().cast()) }
+    unsafe { _mm_loadl_epi64(subkeys.rows.as_ptr().cast::<u8>().add(8 * i).cast()) }
+}
+
+/// A subkey for the FL layer, as a big-endian word.
+#[inline(always)]
+fn word(subkeys: &Subkeys<Camellia>, i: usize) -> u64 {
+    u64::from_be_bytes(subkey(subkeys, i))
 }
 
 /// The sum of a vector's halves as a big-endian word.
@@ -133,28 +140,29 @@ fn fl_inverse(x: u64, key: u64) -> u64 {
 
 /// RFC 3713 §2.3 on one block.
 #[inline(always)]
-pub(super) unsafe fn crypt<B: Boxes>(order: &Order, block: Block) -> Block {
-    let last = 8 * order.groups;
+pub(super) unsafe fn crypt<B: Boxes>(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
+    let groups = groups(subkeys.used);
+    let last = 8 * groups;
     // SAFETY: see the head of this file.
     unsafe {
         let block = _mm_loadu_si128(block.as_ptr().cast());
-        let mut left = _mm_xor_si128(_mm_move_epi64(block), key(order, 0));
-        let mut right = _mm_xor_si128(_mm_srli_si128::<8>(block), key(order, 1));
-        for group in 0..order.groups {
+        let mut left = _mm_xor_si128(_mm_move_epi64(block), key(subkeys, 0));
+        let mut right = _mm_xor_si128(_mm_srli_si128::<8>(block), key(subkeys, 1));
+        for group in 0..groups {
             let at = 8 * group + 2;
             if group > 0 {
-                left = unfold(fl(fold(left), order.word(at - 2)));
-                right = unfold(fl_inverse(fold(right), order.word(at - 1)));
+                left = unfold(fl(fold(left), word(subkeys, at - 2)));
+                right = unfold(fl_inverse(fold(right), word(subkeys, at - 1)));
             }
             for i in (at..at + 6).step_by(2) {
-                let [a, b] = f::<B>(_mm_xor_si128(left, key(order, i)));
+                let [a, b] = f::<B>(_mm_xor_si128(left, key(subkeys, i)));
                 right = B::xor3(right, a, b);
-                let [a, b] = f::<B>(_mm_xor_si128(right, key(order, i + 1)));
+                let [a, b] = f::<B>(_mm_xor_si128(right, key(subkeys, i + 1)));
                 left = B::xor3(left, a, b);
             }
         }
-        let left = fold(left) ^ order.word(last + 1);
-        let right = fold(right) ^ order.word(last);
+        let left = fold(left) ^ word(subkeys, last + 1);
+        let right = fold(right) ^ word(subkeys, last);
         ((right as u128) << 64 | left as u128).to_be_bytes()
     }
 }

@@ -14,14 +14,14 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::FeatureSet;
 
-use super::super::job::{CbcJob, CtrJob};
-use super::super::passes::{Cipher, MAX_WIDTH, passes};
-use super::super::schedule::Order;
-use super::super::side_by_side;
-use super::super::sliced::{self, Plane};
-use super::super::{Block, Ops};
-use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
+use super::super::Camellia;
+use super::super::sliced::CamelliaPlane;
+use super::halves::{IN, IN_4, OUT, OUT_2, OUT_3};
 use super::serial::{self, Boxes};
+use crate::blocks::field::{Map, UNSHIFT};
+use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
+use crate::blocks::planes::{self, plane_128};
+use crate::blocks::{Block, CbcJob, CtrJob, Ops, Subkeys, side_by_side};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("avx,aes");
 
@@ -61,66 +61,9 @@ unsafe fn s_box(x: __m128i, before: &'static Map, after: &'static Map) -> Plane1
     unsafe { Plane16(map(after, halves(sub_bytes(map(before, halves(x)))))) }
 }
 
-#[derive(Clone, Copy)]
-struct Plane16(__m128i);
+plane_128!(Plane16);
 
-impl Plane for Plane16 {
-    const BYTES: usize = 16;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's.
-        unsafe { Plane16(_mm_loadu_si128(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { _mm_storeu_si128(to.cast(), self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(byte: u32) -> Self {
-        // SAFETY: the caller's features; so below.
-        unsafe { Plane16(_mm_set1_epi32(byte as i32)) }
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(_mm_xor_si128(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { self.xor(b).xor(c) }
-    }
-
-    #[inline(always)]
-    unsafe fn and(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(_mm_and_si128(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(_mm_or_si128(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_low(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(_mm_unpacklo_epi8(self.0, b.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_high(self, b: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Plane16(_mm_unpackhi_epi8(self.0, b.0)) }
-    }
-
+impl CamelliaPlane for Plane16 {
     #[inline(always)]
     unsafe fn double(self, next: Self) -> Self {
         // SAFETY: as above. Less minus one where the top bit is set.
@@ -170,47 +113,49 @@ impl Boxes for Plane16 {
 
 struct By16;
 
-impl Cipher for By16 {
+impl Batch for By16 {
+    type Cipher = Camellia;
+
     const WIDTH: usize = 16;
 
     #[inline(always)]
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], count: usize) {
         // SAFETY: the caller's features.
         unsafe {
             if count == 1 {
-                blocks[0] = Self::one(order, blocks[0]);
+                blocks[0] = Self::one(subkeys, blocks[0]);
             } else {
-                many(order, blocks);
+                many(subkeys, blocks);
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn one(order: &Order, block: Block) -> Block {
+    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
         // SAFETY: the caller's features.
-        unsafe { serial::crypt::<Plane16>(order, block) }
+        unsafe { serial::crypt::<Plane16>(subkeys, block) }
     }
 }
 
 #[target_feature(enable = "avx,aes")]
-fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn many(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane16, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane16, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
-pub(in super::super) const OPS: Ops = passes!(By16, "avx,aes");
+pub(in super::super) const OPS: Ops<Camellia> = passes!(By16, "avx,aes");
 
 /// The fewest live lanes for which this kernel is as fast as the direct one.
 const FEWEST: usize = 3;
 
 #[target_feature(enable = "avx,aes")]
-pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>]) {
+pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
-    unsafe { side_by_side::cbc::<Plane16, 16>(jobs, FEWEST) }
+    unsafe { side_by_side::cbc::<Camellia, Plane16, 16>(jobs, FEWEST) }
 }
 
 #[target_feature(enable = "avx,aes")]
-pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>]) {
+pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
-    unsafe { side_by_side::ctr::<Plane16, 16>(jobs) }
+    unsafe { side_by_side::ctr::<Camellia, Plane16, 16>(jobs) }
 }

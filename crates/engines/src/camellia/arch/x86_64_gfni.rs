@@ -12,14 +12,13 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::FeatureSet;
 
-use super::super::job::{CbcJob, CtrJob};
-use super::super::passes::{Cipher, MAX_WIDTH, passes};
+use super::super::Camellia;
 use super::super::sbox::*;
-use super::super::schedule::Order;
-use super::super::side_by_side;
-use super::super::sliced::{self, Plane};
-use super::super::{Block, Ops};
+use super::super::sliced::CamelliaPlane;
 use super::serial::{self, Boxes};
+use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
+use crate::blocks::planes::{self, plane_128, plane_256, plane_512};
+use crate::blocks::{Block, CbcJob, CtrJob, Ops, Subkeys, side_by_side};
 
 pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::parse("avx2,gfni");
 pub(in super::super) const REQUIRES_512: FeatureSet = FeatureSet::parse("avx512bw,avx512vl,gfni");
@@ -38,146 +37,60 @@ const OUT: i32 = AFTER_CONSTANT as i32;
 const OUT_2: i32 = AFTER_2_CONSTANT as i32;
 const OUT_3: i32 = AFTER_3_CONSTANT as i32;
 
-/// The methods of a [`Plane`] that are one instruction at every width.
-macro_rules! plane {
-    ($vector:ty, $set1_32:ident, $set1_64:ident, $load:ident, $store:ident, $xor:ident, $and:ident,
-     $or:ident, $low:ident, $high:ident, $add:ident, $affine:ident, $affine_inverse:ident) => {
-        const BYTES: usize = size_of::<$vector>();
-
-        #[inline(always)]
-        unsafe fn load(from: *const u8) -> Self {
-            // SAFETY: the caller's.
-            unsafe { Self($load(from.cast())) }
-        }
-
-        #[inline(always)]
-        unsafe fn store(self, to: *mut u8) {
-            // SAFETY: the caller's.
-            unsafe { $store(to.cast(), self.0) }
-        }
-
-        #[inline(always)]
-        unsafe fn splat(byte: u32) -> Self {
-            // SAFETY: the caller's features; so below.
-            unsafe { Self($set1_32(byte as i32)) }
-        }
-
-        #[inline(always)]
-        unsafe fn xor(self, b: Self) -> Self {
-            // SAFETY: as above.
-            unsafe { Self($xor(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn and(self, b: Self) -> Self {
-            // SAFETY: as above.
-            unsafe { Self($and(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn or(self, b: Self) -> Self {
-            // SAFETY: as above.
-            unsafe { Self($or(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn interleave_low(self, b: Self) -> Self {
-            // SAFETY: as above.
-            unsafe { Self($low(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn interleave_high(self, b: Self) -> Self {
-            // SAFETY: as above.
-            unsafe { Self($high(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn double(self, next: Self) -> Self {
-            // The matrix has a row for output bit 0 only, which takes input bit 7.
-            const TOP_TO_BOTTOM: i64 = i64::MIN;
-            // SAFETY: as above.
-            unsafe {
-                let top = $affine::<0>(next.0, $set1_64(TOP_TO_BOTTOM));
-                Self($xor($add(self.0, self.0), top))
+/// Implements [`CamelliaPlane`] by the instructions of one width.
+macro_rules! camellia_plane {
+    ($plane:ident: $set1_64:ident, $xor:ident, $add:ident, $affine:ident, $affine_inverse:ident) => {
+        impl CamelliaPlane for $plane {
+            #[inline(always)]
+            unsafe fn double(self, next: Self) -> Self {
+                // The matrix has a row for output bit 0 only, which takes input bit 7.
+                const TOP_TO_BOTTOM: i64 = i64::MIN;
+                // SAFETY: as above.
+                unsafe {
+                    let top = $affine::<0>(next.0, $set1_64(TOP_TO_BOTTOM));
+                    Self($xor($add(self.0, self.0), top))
+                }
             }
-        }
 
-        #[inline(always)]
-        unsafe fn boxes(x: [Self; 8]) -> [Self; 8] {
-            // SAFETY: as above.
-            unsafe {
-                let before = $set1_64(M_BEFORE);
-                let before_4 = $set1_64(M_BEFORE_4);
-                let after = $set1_64(M_AFTER);
-                let after_2 = $set1_64(M_AFTER_2);
-                let after_3 = $set1_64(M_AFTER_3);
-                [
-                    Self($affine_inverse::<OUT>($affine::<IN>(x[0].0, before), after)),
-                    Self($affine_inverse::<OUT_2>($affine::<IN>(x[1].0, before), after_2)),
-                    Self($affine_inverse::<OUT_3>($affine::<IN>(x[2].0, before), after_3)),
-                    Self($affine_inverse::<OUT>($affine::<IN>(x[3].0, before_4), after)),
-                    Self($affine_inverse::<OUT_2>($affine::<IN>(x[4].0, before), after_2)),
-                    Self($affine_inverse::<OUT_3>($affine::<IN>(x[5].0, before), after_3)),
-                    Self($affine_inverse::<OUT>($affine::<IN>(x[6].0, before_4), after)),
-                    Self($affine_inverse::<OUT>($affine::<IN>(x[7].0, before), after)),
-                ]
+            #[inline(always)]
+            unsafe fn boxes(x: [Self; 8]) -> [Self; 8] {
+                // SAFETY: as above.
+                unsafe {
+                    let before = $set1_64(M_BEFORE);
+                    let before_4 = $set1_64(M_BEFORE_4);
+                    let after = $set1_64(M_AFTER);
+                    let after_2 = $set1_64(M_AFTER_2);
+                    let after_3 = $set1_64(M_AFTER_3);
+                    [
+                        Self($affine_inverse::<OUT>($affine::<IN>(x[0].0, before), after)),
+                        Self($affine_inverse::<OUT_2>($affine::<IN>(x[1].0, before), after_2)),
+                        Self($affine_inverse::<OUT_3>($affine::<IN>(x[2].0, before), after_3)),
+                        Self($affine_inverse::<OUT>($affine::<IN>(x[3].0, before_4), after)),
+                        Self($affine_inverse::<OUT_2>($affine::<IN>(x[4].0, before), after_2)),
+                        Self($affine_inverse::<OUT_3>($affine::<IN>(x[5].0, before), after_3)),
+                        Self($affine_inverse::<OUT>($affine::<IN>(x[6].0, before_4), after)),
+                        Self($affine_inverse::<OUT>($affine::<IN>(x[7].0, before), after)),
+                    ]
+                }
             }
         }
     };
 }
 
-#[derive(Clone, Copy)]
-struct Plane128(__m128i);
+plane_128!(Plane128);
+plane_256!(Plane256);
+plane_512!(Plane512);
 
-impl Plane for Plane128 {
-    plane! {
-        __m128i, _mm_set1_epi32, _mm_set1_epi64x, _mm_loadu_si128, _mm_storeu_si128, _mm_xor_si128,
-        _mm_and_si128, _mm_or_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8, _mm_add_epi8,
-        _mm_gf2p8affine_epi64_epi8, _mm_gf2p8affineinv_epi64_epi8
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the caller's features.
-        unsafe { self.xor(b).xor(c) }
-    }
+camellia_plane! {
+    Plane128: _mm_set1_epi64x, _mm_xor_si128, _mm_add_epi8, _mm_gf2p8affine_epi64_epi8, _mm_gf2p8affineinv_epi64_epi8
 }
-
-#[derive(Clone, Copy)]
-struct Plane256(__m256i);
-
-impl Plane for Plane256 {
-    plane! {
-        __m256i, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256,
-        _mm256_xor_si256, _mm256_and_si256, _mm256_or_si256, _mm256_unpacklo_epi8,
-        _mm256_unpackhi_epi8, _mm256_add_epi8, _mm256_gf2p8affine_epi64_epi8,
-        _mm256_gf2p8affineinv_epi64_epi8
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the caller's features.
-        unsafe { self.xor(b).xor(c) }
-    }
+camellia_plane! {
+    Plane256: _mm256_set1_epi64x, _mm256_xor_si256, _mm256_add_epi8, _mm256_gf2p8affine_epi64_epi8,
+    _mm256_gf2p8affineinv_epi64_epi8
 }
-
-#[derive(Clone, Copy)]
-struct Plane512(__m512i);
-
-impl Plane for Plane512 {
-    plane! {
-        __m512i, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512,
-        _mm512_xor_si512, _mm512_and_si512, _mm512_or_si512, _mm512_unpacklo_epi8,
-        _mm512_unpackhi_epi8, _mm512_add_epi8, _mm512_gf2p8affine_epi64_epi8,
-        _mm512_gf2p8affineinv_epi64_epi8
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the caller's features.
-        unsafe { Self(_mm512_ternarylogic_epi32::<0x96>(self.0, b.0, c.0)) }
-    }
+camellia_plane! {
+    Plane512: _mm512_set1_epi64, _mm512_xor_si512, _mm512_add_epi8, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8
 }
 
 /// The S-boxes of one block, with three-way additions where `TERNARY`.
@@ -213,133 +126,137 @@ impl<const TERNARY: bool> Boxes for Gfni<TERNARY> {
 
 struct By32;
 
-impl Cipher for By32 {
+impl Batch for By32 {
+    type Cipher = Camellia;
+
     const WIDTH: usize = 32;
 
     #[inline(always)]
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], count: usize) {
         // SAFETY: the caller's features.
         unsafe {
             if count == 1 {
-                blocks[0] = Self::one(order, blocks[0]);
+                blocks[0] = Self::one(subkeys, blocks[0]);
             } else if count <= SOME {
-                some_256(order, blocks);
+                some_256(subkeys, blocks);
             } else {
-                many_256(order, blocks);
+                many_256(subkeys, blocks);
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn one(order: &Order, block: Block) -> Block {
+    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
         // SAFETY: the caller's features.
-        unsafe { serial::crypt::<Gfni<false>>(order, block) }
+        unsafe { serial::crypt::<Gfni<false>>(subkeys, block) }
     }
 }
 
 struct By64;
 
-impl Cipher for By64 {
+impl Batch for By64 {
+    type Cipher = Camellia;
+
     const WIDTH: usize = 64;
 
     #[inline(always)]
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], count: usize) {
         // SAFETY: the caller's features.
         unsafe {
             if count == 1 {
-                blocks[0] = Self::one(order, blocks[0]);
+                blocks[0] = Self::one(subkeys, blocks[0]);
             } else if count <= SOME {
-                some_512(order, blocks);
+                some_512(subkeys, blocks);
             } else {
-                many_512(order, blocks);
+                many_512(subkeys, blocks);
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn one(order: &Order, block: Block) -> Block {
+    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
         // SAFETY: the caller's features.
-        unsafe { serial::crypt::<Gfni<true>>(order, block) }
+        unsafe { serial::crypt::<Gfni<true>>(subkeys, block) }
     }
 }
 
 #[target_feature(enable = "avx2,gfni")]
-fn some_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn some_256(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane128, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane128, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx2,gfni")]
-fn many_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn many_256(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane256, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane256, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
-fn some_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn some_512(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane128, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane128, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
-fn many_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+fn many_512(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane512, Order>(order, blocks.as_flattened_mut()) }
+    unsafe { planes::crypt::<Camellia, Plane512, _>(subkeys, blocks.as_flattened_mut()) }
 }
 
-pub(in super::super) const OPS_256: Ops = passes!(By32, "avx2,gfni");
-pub(in super::super) const OPS_512: Ops = passes!(By64, "avx512bw,avx512vl,gfni");
+pub(in super::super) const OPS_256: Ops<Camellia> = passes!(By32, "avx2,gfni");
+pub(in super::super) const OPS_512: Ops<Camellia> = passes!(By64, "avx512bw,avx512vl,gfni");
 
 /// The fewest live lanes, of 16 and of 32, for which this kernel is as fast as the direct one.
 const FEWEST: usize = 2;
 const FEWEST_OF_32: usize = 3;
 
 #[target_feature(enable = "avx2,gfni")]
-pub(in super::super) fn cbc_lanes_256(jobs: &mut [&mut CbcJob<'_>]) {
+pub(in super::super) fn cbc_lanes_256(jobs: &mut [&mut CbcJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            side_by_side::cbc::<Plane128, 16>(jobs, FEWEST);
+            side_by_side::cbc::<Camellia, Plane128, 16>(jobs, FEWEST);
         } else {
-            side_by_side::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+            side_by_side::cbc::<Camellia, Plane256, 32>(jobs, FEWEST_OF_32);
         }
     }
 }
 
 #[target_feature(enable = "avx2,gfni")]
-pub(in super::super) fn ctr_lanes_256(jobs: &mut [&mut CtrJob<'_>]) {
+pub(in super::super) fn ctr_lanes_256(jobs: &mut [&mut CtrJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            side_by_side::ctr::<Plane128, 16>(jobs);
+            side_by_side::ctr::<Camellia, Plane128, 16>(jobs);
         } else {
-            side_by_side::ctr::<Plane256, 32>(jobs);
+            side_by_side::ctr::<Camellia, Plane256, 32>(jobs);
         }
     }
 }
 
 /// Does the same as [`cbc_lanes_256`], with three-way additions and twice the registers.
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
-pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_>]) {
+pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            side_by_side::cbc::<Plane128, 16>(jobs, FEWEST);
+            side_by_side::cbc::<Camellia, Plane128, 16>(jobs, FEWEST);
         } else {
-            side_by_side::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+            side_by_side::cbc::<Camellia, Plane256, 32>(jobs, FEWEST_OF_32);
         }
     }
 }
 
 /// Does the same as [`ctr_lanes_256`], with three-way additions and twice the registers.
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
-pub(in super::super) fn ctr_lanes_512(jobs: &mut [&mut CtrJob<'_>]) {
+pub(in super::super) fn ctr_lanes_512(jobs: &mut [&mut CtrJob<'_, Camellia>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            side_by_side::ctr::<Plane128, 16>(jobs);
+            side_by_side::ctr::<Camellia, Plane128, 16>(jobs);
         } else {
-            side_by_side::ctr::<Plane256, 32>(jobs);
+            side_by_side::ctr::<Camellia, Plane256, 32>(jobs);
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Ref. NIST SP 800-38A §6.1 (ECB), §6.2 (CBC), §6.5 (CTR).
 
-use super::Block;
-use super::schedule::Order;
+use super::{Block, Cipher, Subkeys};
 use crate::InOut;
 
-/// The cipher in either direction, which is the order of its subkeys.
-pub(super) trait Cipher {
+/// A kernel's way to pass blocks through the cipher, in the direction that the subkeys are for.
+pub(crate) trait Batch {
+    type Cipher: Cipher;
+
     /// Blocks that are passed side by side.
     const WIDTH: usize;
 
@@ -15,17 +16,17 @@ pub(super) trait Cipher {
     ///
     /// # Safety
     /// The features of the kernel.
-    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize);
+    unsafe fn batch(subkeys: &Subkeys<Self::Cipher>, blocks: &mut [Block; MAX_WIDTH], count: usize);
 
     /// Passes one block.
     ///
     /// # Safety
     /// The features of the kernel.
-    unsafe fn one(order: &Order, block: Block) -> Block;
+    unsafe fn one(subkeys: &Subkeys<Self::Cipher>, block: Block) -> Block;
 }
 
 /// The number of blocks that the widest kernel passes.
-pub(super) const MAX_WIDTH: usize = 64;
+pub(crate) const MAX_WIDTH: usize = 64;
 
 #[inline(always)]
 fn xor(a: Block, b: Block) -> Block {
@@ -35,36 +36,44 @@ fn xor(a: Block, b: Block) -> Block {
 /// # Safety
 /// The features of the kernel, here and below.
 #[inline(always)]
-pub(super) unsafe fn ecb<C: Cipher>(order: &Order, mut data: InOut<'_>) {
+pub(crate) unsafe fn ecb<B: Batch>(subkeys: &Subkeys<B::Cipher>, mut data: InOut<'_>) {
     let mut blocks = [[0; 16]; MAX_WIDTH];
     while !data.is_empty() {
-        let count = C::WIDTH.min(data.len() / 16);
+        let count = B::WIDTH.min(data.len() / 16);
         let mut part = data.take(16 * count);
         blocks.as_flattened_mut()[..16 * count].copy_from_slice(part.input());
         // SAFETY: the caller's promise.
-        unsafe { C::batch(order, &mut blocks, count) };
+        unsafe { B::batch(subkeys, &mut blocks, count) };
         part.output().copy_from_slice(&blocks.as_flattened()[..16 * count]);
     }
 }
 
 #[inline(always)]
-pub(super) unsafe fn cbc_encrypt<C: Cipher>(order: &Order, chain: &mut Block, mut data: InOut<'_>) {
+pub(crate) unsafe fn cbc_encrypt<B: Batch>(
+    subkeys: &Subkeys<B::Cipher>,
+    chain: &mut Block,
+    mut data: InOut<'_>,
+) {
     for at in (0..data.len()).step_by(16) {
         // SAFETY: the caller's promise.
-        *chain = unsafe { C::one(order, xor(*chain, data.load(at))) };
+        *chain = unsafe { B::one(subkeys, xor(*chain, data.load(at))) };
         data.store(at, *chain);
     }
 }
 
 #[inline(always)]
-pub(super) unsafe fn cbc_decrypt<C: Cipher>(order: &Order, chain: &mut Block, mut data: InOut<'_>) {
+pub(crate) unsafe fn cbc_decrypt<B: Batch>(
+    subkeys: &Subkeys<B::Cipher>,
+    chain: &mut Block,
+    mut data: InOut<'_>,
+) {
     let mut blocks = [[0; 16]; MAX_WIDTH];
     while !data.is_empty() {
-        let count = C::WIDTH.min(data.len() / 16);
+        let count = B::WIDTH.min(data.len() / 16);
         let mut part = data.take(16 * count);
         blocks.as_flattened_mut()[..16 * count].copy_from_slice(part.input());
         // SAFETY: the caller's promise.
-        unsafe { C::batch(order, &mut blocks, count) };
+        unsafe { B::batch(subkeys, &mut blocks, count) };
         for i in 0..count {
             let before = *chain;
             *chain = part.load(16 * i);
@@ -74,18 +83,18 @@ pub(super) unsafe fn cbc_decrypt<C: Cipher>(order: &Order, chain: &mut Block, mu
 }
 
 #[inline(always)]
-pub(super) unsafe fn ctr<C: Cipher>(order: &Order, chain: &mut Block, mut data: InOut<'_>) {
+pub(crate) unsafe fn ctr<B: Batch>(subkeys: &Subkeys<B::Cipher>, chain: &mut Block, mut data: InOut<'_>) {
     let mut blocks = [[0; 16]; MAX_WIDTH];
     let mut counter = u128::from_be_bytes(*chain);
     while !data.is_empty() {
-        let count = C::WIDTH.min(data.len() / 16);
+        let count = B::WIDTH.min(data.len() / 16);
         let mut part = data.take(16 * count);
         for i in 0..count {
             blocks[i] = counter.to_be_bytes();
             counter = counter.wrapping_add(1);
         }
         // SAFETY: the caller's promise.
-        unsafe { C::batch(order, &mut blocks, count) };
+        unsafe { B::batch(subkeys, &mut blocks, count) };
         for i in 0..count {
             part.store(16 * i, xor(part.load(16 * i), blocks[i]));
         }
@@ -93,34 +102,35 @@ pub(super) unsafe fn ctr<C: Cipher>(order: &Order, chain: &mut Block, mut data: 
     *chain = counter.to_be_bytes();
 }
 
-/// The functions of a kernel, from its `Cipher`, compiled for its features.
+/// The functions of a kernel, from its [`Batch`], compiled for its features.
 macro_rules! passes {
-    ($cipher:ty $(, $features:literal)?) => {{
-        use $crate::camellia::passes::{cbc_decrypt, cbc_encrypt, ctr, ecb};
-        use $crate::camellia::{Block, Ops, Schedule};
+    ($batch:ty $(, $features:literal)?) => {{
+        use $crate::blocks::passes::{Batch, cbc_decrypt, cbc_encrypt, ctr, ecb};
+        use $crate::blocks::{Block, Ops, Schedule};
         use $crate::modes::Direction;
+        type Keys = Schedule<<$batch as Batch>::Cipher>;
         $(#[target_feature(enable = $features)])?
-        fn ecb_pass(schedule: &Schedule, direction: Direction, data: $crate::InOut<'_>) {
-            let order = schedule.order(direction);
+        fn ecb_pass(schedule: &Keys, direction: Direction, data: $crate::InOut<'_>) {
+            let subkeys = schedule.subkeys(direction);
             // SAFETY: this function has the features.
-            unsafe { ecb::<$cipher>(order, data) }
+            unsafe { ecb::<$batch>(subkeys, data) }
         }
         $(#[target_feature(enable = $features)])?
-        fn cbc_pass(schedule: &Schedule, direction: Direction, chain: &mut Block, data: $crate::InOut<'_>) {
+        fn cbc_pass(schedule: &Keys, direction: Direction, chain: &mut Block, data: $crate::InOut<'_>) {
             // SAFETY: this function has the features.
             unsafe {
                 match direction {
-                    Direction::Encrypt => cbc_encrypt::<$cipher>(&schedule.encrypt, chain, data),
-                    Direction::Decrypt => cbc_decrypt::<$cipher>(&schedule.decrypt, chain, data),
+                    Direction::Encrypt => cbc_encrypt::<$batch>(&schedule.encrypt, chain, data),
+                    Direction::Decrypt => cbc_decrypt::<$batch>(&schedule.decrypt, chain, data),
                 }
             }
         }
         $(#[target_feature(enable = $features)])?
-        fn ctr_pass(schedule: &Schedule, chain: &mut Block, data: $crate::InOut<'_>) {
+        fn ctr_pass(schedule: &Keys, chain: &mut Block, data: $crate::InOut<'_>) {
             // SAFETY: this function has the features.
-            unsafe { ctr::<$cipher>(&schedule.encrypt, chain, data) }
+            unsafe { ctr::<$batch>(&schedule.encrypt, chain, data) }
         }
         Ops { ecb: ecb_pass, cbc: cbc_pass, ctr: ctr_pass }
     }};
 }
-pub(super) use passes;
+pub(crate) use passes;

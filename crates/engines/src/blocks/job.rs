@@ -1,8 +1,8 @@
-//! One message's work for Camellia's lanes, and the functions of a lane kernel.
+//! One message's work for the lanes, and the functions of a lane kernel.
 //!
-//! Ref. RFC 3713; NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
+//! Ref. NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
 
-use super::{Block, Cbc, Ctr};
+use super::{Block, Cbc, Cipher, Ctr};
 use crate::{Crossover, InOut};
 
 /// One message for [`CbcLanes`](super::CbcLanes).
@@ -21,9 +21,9 @@ use crate::{Crossover, InOut};
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CbcJob<'a> {
-    /// The key, of any size and on any kernel.
-    pub key: &'a Cbc,
+pub struct CbcJob<'a, C: Cipher> {
+    /// The key, of any length and on any kernel.
+    pub key: &'a Cbc<C>,
     /// The initialisation vector; afterwards the last ciphertext block.
     pub iv: Block,
     /// The data to encrypt, in whole blocks.
@@ -47,27 +47,27 @@ pub struct CbcJob<'a> {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CtrJob<'a> {
-    /// The key, of any size and on any kernel.
-    pub key: &'a Ctr,
+pub struct CtrJob<'a, C: Cipher> {
+    /// The key, of any length and on any kernel.
+    pub key: &'a Ctr<C>,
     /// The first counter block, which stays as it is.
     pub counter: Block,
     /// The data to encrypt or decrypt, any number of bytes.
     pub data: InOut<'a>,
 }
 
-/// The functions of one row of [`CBC_LANES`](super::CBC_LANES).
+/// The functions of one row of a table of CBC lanes.
 #[derive(Clone, Copy, Debug)]
-pub struct CbcLanesOps {
+pub struct CbcLanesOps<C: Cipher> {
     /// The least number of messages for which lanes pay.
-    pub(super) crossover: Crossover,
-    pub(super) encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+    pub(crate) crossover: Crossover,
+    pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_, C>]),
 }
 
-/// The functions of one row of [`CTR_LANES`](super::CTR_LANES).
+/// The functions of one row of a table of CTR lanes.
 #[derive(Clone, Copy, Debug)]
-pub struct CtrLanesOps {
+pub struct CtrLanesOps<C: Cipher> {
     /// The least number of messages for which lanes pay.
-    pub(super) crossover: Crossover,
-    pub(super) apply: unsafe fn(&mut [&mut CtrJob<'_>]),
+    pub(crate) crossover: Crossover,
+    pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_, C>]),
 }

@@ -3,16 +3,15 @@
 //! Ref. NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
 //!
 //! # Safety
-//! The promises of [`sliced`] hold here too. Pointers come from the jobs, which are borrowed for as
+//! The promises of [`planes`] hold here too. Pointers come from the jobs, which are borrowed for as
 //! long as the lanes exist. A lane that is run for as many steps as its job needs reads and writes
 //! `16 * steps` bytes of its message, and otherwise only the lanes' own memory.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
-use super::Block;
 use super::job::{CbcJob, CtrJob};
-use super::schedule::{Order, SUBKEYS};
-use super::sliced::{self, Plane, Planes};
+use super::planes::{self, Computes, KeyPlanes};
+use super::{Block, Cipher, Subkeys};
 use crate::lanes::{Lanes, schedule};
 use crate::modes::BlockMode;
 
@@ -35,19 +34,19 @@ fn xor(a: Block, b: Block) -> Block {
 
 /// The keys of `N` lanes, all of one length.
 #[repr(C, align(64))]
-struct Keys<'k, P, const N: usize> {
-    planes: Planes<P>,
+struct LaneKeys<'k, C: Cipher, P: Copy, const N: usize> {
+    planes: KeyPlanes<C, P>,
     /// The one key of all lanes, if they have the same.
-    common: Option<&'k Order>,
-    of: [Option<&'k Order>; N],
+    common: Option<&'k Subkeys<C>>,
+    of: [Option<&'k Subkeys<C>>; N],
     /// A bit for each lane filled since the last run.
     fresh: u64,
 }
 
-impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
+impl<'k, C: Cipher, P: Computes<C>, const N: usize> LaneKeys<'k, C, P, N> {
     #[inline(always)]
-    fn set(&mut self, lane: usize, order: &'k Order) {
-        self.of[lane] = Some(order);
+    fn set(&mut self, lane: usize, subkeys: &'k Subkeys<C>) {
+        self.of[lane] = Some(subkeys);
         self.fresh |= 1 << lane;
     }
 
@@ -71,12 +70,12 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
 
     #[inline(always)]
     fn take_one(&mut self, lane: usize) {
-        let Some(order) = self.of[lane] else { return };
+        let Some(subkeys) = self.of[lane] else { return };
         // Row `r` of a batch of blocks is byte `r / (N / 16)` of part `r % (N / 16)` of a plane.
         let place = lane % (N / 16) * 16 + lane / (N / 16);
-        self.planes.groups = order.groups;
-        for subkey in 0..8 * order.groups + 2 {
-            for (plane, byte) in self.planes.bytes[subkey].iter_mut().zip(order.keys[subkey]) {
+        self.planes.used = subkeys.used;
+        for (planes, row) in self.planes.bytes.as_mut().iter_mut().zip(subkeys.rows()) {
+            for (plane, &byte) in planes.iter_mut().zip(row) {
                 // SAFETY: a plane is `N` bytes, and `place` is less.
                 unsafe { std::ptr::from_mut(plane).cast::<u8>().add(place).write(byte) };
             }
@@ -86,14 +85,13 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
     #[inline(always)]
     unsafe fn take_all(&mut self) {
         let mut rows = [[0; 16]; N];
-        for pair in 0..SUBKEYS / 2 {
+        for row in 0..self.planes.bytes.as_ref().len() {
             for lane in 0..N {
-                let Some(order) = self.of[lane] else { continue };
-                self.planes.groups = order.groups;
-                // SAFETY: two subkeys of eight bytes each.
-                rows[lane] = unsafe { order.keys.as_ptr().add(2 * pair).cast::<Block>().read() };
+                let Some(subkeys) = self.of[lane] else { continue };
+                self.planes.used = subkeys.used;
+                rows[lane] = subkeys.rows.as_ref()[row];
             }
-            if 2 * pair >= 8 * self.planes.groups + 2 {
+            if row >= self.planes.used {
                 break;
             }
             // SAFETY: sixteen vectors are the rows; for the features see the head of this file.
@@ -102,9 +100,7 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
                 for i in 0..16 {
                     x[i] = P::load(rows.as_ptr().cast::<u8>().add(i * N));
                 }
-                x = sliced::transpose(x);
-                self.planes.bytes[2 * pair].copy_from_slice(&x[..8]);
-                self.planes.bytes[2 * pair + 1].copy_from_slice(&x[8..]);
+                self.planes.bytes.as_mut()[row] = planes::transpose(x);
             }
         }
         wipe(&mut rows);
@@ -115,8 +111,8 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
         // SAFETY: see the head of this file.
         unsafe {
             match self.common {
-                Some(order) => sliced::crypt::<P, _>(order, blocks.as_flattened_mut()),
-                None => sliced::crypt::<P, _>(&self.planes, blocks.as_flattened_mut()),
+                Some(subkeys) => planes::crypt::<C, P, _>(subkeys, blocks.as_flattened_mut()),
+                None => planes::crypt::<C, P, _>(&self.planes, blocks.as_flattened_mut()),
             }
         }
     }
@@ -179,13 +175,16 @@ impl<const N: usize> Cursors<N> {
 
 /// CBC encryption of all messages, whose keys are of one length.
 #[inline(always)]
-pub(super) unsafe fn cbc<P: Plane, const N: usize>(jobs: &mut [&mut CbcJob<'_>], fewest: usize) {
+pub(crate) unsafe fn cbc<C: Cipher, P: Computes<C>, const N: usize>(
+    jobs: &mut [&mut CbcJob<'_, C>],
+    fewest: usize,
+) {
     const { assert!(N == P::BYTES && N <= 64) };
     let mut own = [[0; 16]; N];
     // SAFETY: vectors, numbers, pointers and references that may be missing.
-    let mut lanes: CbcLanes<'_, P, N> = unsafe { std::mem::zeroed() };
+    let mut lanes: CbcLanes<'_, C, P, N> = unsafe { std::mem::zeroed() };
     lanes.cursors.own = &raw mut own;
-    let first: Option<&Order> = jobs.first().map(|job| &job.key.schedule.encrypt);
+    let first: Option<&Subkeys<C>> = jobs.first().map(|job| &job.key.schedule.encrypt);
     if let Some(first) = first
         && jobs.iter().all(|job| std::ptr::eq(&job.key.schedule.encrypt, first))
     {
@@ -197,15 +196,15 @@ pub(super) unsafe fn cbc<P: Plane, const N: usize>(jobs: &mut [&mut CbcJob<'_>],
 }
 
 #[repr(C, align(64))]
-struct CbcLanes<'k, P, const N: usize> {
-    keys: Keys<'k, P, N>,
+struct CbcLanes<'k, C: Cipher, P: Copy, const N: usize> {
+    keys: LaneKeys<'k, C, P, N>,
     chains: [Block; N],
     cursors: Cursors<N>,
 }
 
-impl<'k, P: Plane, const N: usize> Lanes<CbcJob<'k>, N> for CbcLanes<'k, P, N> {
+impl<'k, C: Cipher, P: Computes<C>, const N: usize> Lanes<CbcJob<'k, C>, N> for CbcLanes<'k, C, P, N> {
     #[inline(always)]
-    fn fill(&mut self, lane: usize, job: &mut CbcJob<'k>) -> usize {
+    fn fill(&mut self, lane: usize, job: &mut CbcJob<'k, C>) -> usize {
         self.keys.set(lane, &job.key.schedule.encrypt);
         self.chains[lane] = job.iv;
         self.cursors.set(lane, &mut job.data);
@@ -231,7 +230,7 @@ impl<'k, P: Plane, const N: usize> Lanes<CbcJob<'k>, N> for CbcLanes<'k, P, N> {
     }
 
     #[inline(always)]
-    fn next(&mut self, lane: usize, job: &mut CbcJob<'k>) -> usize {
+    fn next(&mut self, lane: usize, job: &mut CbcJob<'k, C>) -> usize {
         job.iv = self.chains[lane];
         0
     }
@@ -242,7 +241,7 @@ impl<'k, P: Plane, const N: usize> Lanes<CbcJob<'k>, N> for CbcLanes<'k, P, N> {
     }
 
     #[inline(always)]
-    fn finish(&mut self, lane: usize, job: &mut CbcJob<'k>, steps: usize) {
+    fn finish(&mut self, lane: usize, job: &mut CbcJob<'k, C>, steps: usize) {
         job.iv = self.chains[lane];
         let done = job.data.len() - 16 * steps;
         job.key.encrypt(&mut job.iv, job.data.reborrow().split_at(done).1);
@@ -251,13 +250,13 @@ impl<'k, P: Plane, const N: usize> Lanes<CbcJob<'k>, N> for CbcLanes<'k, P, N> {
 
 /// CTR over all messages, whose keys are of one length.
 #[inline(always)]
-pub(super) unsafe fn ctr<P: Plane, const N: usize>(jobs: &mut [&mut CtrJob<'_>]) {
+pub(crate) unsafe fn ctr<C: Cipher, P: Computes<C>, const N: usize>(jobs: &mut [&mut CtrJob<'_, C>]) {
     const { assert!(N == P::BYTES && N <= 64) };
     let mut own = [[0; 16]; N];
     // SAFETY: vectors, numbers, pointers and references that may be missing.
-    let mut lanes: CtrLanes<'_, P, N> = unsafe { std::mem::zeroed() };
+    let mut lanes: CtrLanes<'_, C, P, N> = unsafe { std::mem::zeroed() };
     lanes.cursors.own = &raw mut own;
-    let first: Option<&Order> = jobs.first().map(|job| &job.key.schedule.encrypt);
+    let first: Option<&Subkeys<C>> = jobs.first().map(|job| &job.key.schedule.encrypt);
     if let Some(first) = first
         && jobs.iter().all(|job| std::ptr::eq(&job.key.schedule.encrypt, first))
     {
@@ -269,16 +268,16 @@ pub(super) unsafe fn ctr<P: Plane, const N: usize>(jobs: &mut [&mut CtrJob<'_>])
 }
 
 #[repr(C, align(64))]
-struct CtrLanes<'k, P, const N: usize> {
-    keys: Keys<'k, P, N>,
+struct CtrLanes<'k, C: Cipher, P: Copy, const N: usize> {
+    keys: LaneKeys<'k, C, P, N>,
     counters: [u128; N],
     pads: [Block; N],
     cursors: Cursors<N>,
 }
 
-impl<'k, P: Plane, const N: usize> Lanes<CtrJob<'k>, N> for CtrLanes<'k, P, N> {
+impl<'k, C: Cipher, P: Computes<C>, const N: usize> Lanes<CtrJob<'k, C>, N> for CtrLanes<'k, C, P, N> {
     #[inline(always)]
-    fn fill(&mut self, lane: usize, job: &mut CtrJob<'k>) -> usize {
+    fn fill(&mut self, lane: usize, job: &mut CtrJob<'k, C>) -> usize {
         self.keys.set(lane, &job.key.schedule.encrypt);
         self.counters[lane] = u128::from_be_bytes(job.counter);
         self.cursors.set(lane, &mut job.data);
@@ -306,7 +305,7 @@ impl<'k, P: Plane, const N: usize> Lanes<CtrJob<'k>, N> for CtrLanes<'k, P, N> {
     }
 
     #[inline(always)]
-    fn next(&mut self, lane: usize, job: &mut CtrJob<'k>) -> usize {
+    fn next(&mut self, lane: usize, job: &mut CtrJob<'k, C>) -> usize {
         let (whole, len) = (job.data.len() / 16 * 16, job.data.len() % 16);
         if len == 0 {
             return 0;
@@ -328,7 +327,7 @@ impl<'k, P: Plane, const N: usize> Lanes<CtrJob<'k>, N> for CtrLanes<'k, P, N> {
     }
 
     #[inline(always)]
-    fn finish(&mut self, _: usize, _: &mut CtrJob<'k>, _: usize) {
+    fn finish(&mut self, _: usize, _: &mut CtrJob<'k, C>, _: usize) {
         unreachable!("one live lane is enough to run");
     }
 }
