@@ -4,10 +4,10 @@ use std::fmt;
 
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
-use millstream_engines::Error;
 use millstream_engines::aead::Aead;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::{BlockMode, StreamMode};
+use millstream_engines::{Error, Kernel};
 
 use crate::algorithms::{algorithm_of, every_algorithm, every_engine, hash_of, whole_tag};
 
@@ -71,6 +71,13 @@ macro_rules! keys {
             pub fn by_ref(&self) -> KeyRef<'_> {
                 match self {
                     $(Key::$name(key) => KeyRef::$name(key),)+
+                }
+            }
+
+            /// Returns the kernel that the key is bound to.
+            pub fn kernel(&self) -> &'static Kernel {
+                match self {
+                    $(Key::$name(key) => key.kernel(),)+
                 }
             }
         }

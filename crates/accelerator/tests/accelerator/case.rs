@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use millstream_accelerator::{Checksum, Key, Operation, hash_of, status_of};
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
 use millstream_engines::aead::Aead;
 use millstream_engines::crc::{Crc32, Crc32c};
 use millstream_engines::hash::{Hash, Hasher};
@@ -438,9 +438,9 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
 /// left open.
 pub fn every_kind() -> Vec<Case> {
     use Opcode::*;
-    let ciphers = Algorithm::ALL.iter().copied().filter(|a| {
-        (0x10..0x15).contains(&(*a as u8)) || { matches!(*a as u8, 0x28..=0x2a | 0x30..=0x32 | 0x38 | 0x40) }
-    });
+    let aeads = [Algorithm::AesGcm, Algorithm::ChaCha20Poly1305];
+    let encrypts = |algorithm| Usages::of(algorithm).contains(Usages::ENCRYPT);
+    let ciphers = Algorithm::ALL.iter().copied().filter(|a| encrypts(*a) && !aeads.contains(a));
     let hashes = Algorithm::ALL.iter().copied().filter(|a| hash_of(*a).is_some());
     let mut kinds = vec![Case::new("null", Null), Case::new("copy", Copy)];
     for algorithm in [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::IpChecksum] {
@@ -454,7 +454,7 @@ pub fn every_kind() -> Vec<Case> {
                 kinds.push(Case { algorithm, ..Case::new("", opcode) });
             }
         }
-        for algorithm in [Algorithm::AesGcm, Algorithm::ChaCha20Poly1305] {
+        for algorithm in aeads {
             kinds.push(Case { algorithm, reverse, ..Case::new("", Aead) });
         }
         for algorithm in [Algorithm::AesCmac, Algorithm::DesMac, Algorithm::KasumiF9] {

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn millstream_key_algorithm(key: *const Key) -> AlgorithmC
 pub unsafe extern "C" fn millstream_key_kernel(key: *const Key) -> *const c_char {
     guard_value(std::ptr::null(), || {
         // SAFETY: the caller's promise; see the module.
-        Ok(c_name(unsafe { object("key", key) }?.kernel()?.name).as_ptr())
+        Ok(c_name(unsafe { object("key", key) }?.kernel().name).as_ptr())
     })
 }
 
