@@ -109,7 +109,15 @@ impl Usages {
     /// choice, which is all that the other direction needs.
     pub const fn is_two_way(algorithm: Algorithm) -> bool {
         use Algorithm::*;
-        matches!(algorithm, AesCtr | AesCfb | CamelliaCtr | DesCfb | Rc4 | KasumiF8)
+        match algorithm {
+            AesCtr | AesCfb | CamelliaCtr | DesCfb | Rc4 | KasumiF8 => true,
+            AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | DesEcb
+            | DesCbc => false,
+            None | Crc32 | Crc32c | IpChecksum => false,
+            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => {
+                false
+            }
+        }
     }
 
     /// Checks that a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces,
