@@ -22,6 +22,50 @@
 //! scheduler of lanes are the crate `millstream-kernel`, re-exported here as [`kernel`].
 //!
 //! The types here ask for that value explicitly; the crate `millstream` supplies the process's own.
+//!
+//! # To add a cipher
+//!
+//! A cipher is its folder here and a row for each of its modes in the accelerator. What else knows ciphers by name either
+//! does not compile without the new one, or is a list that a test compares. In this order:
+//!
+//! 1. **Its folder**, of the files above. A cipher of 16-byte blocks implements [`blocks::Cipher`], whose page names the
+//!    parts that it gets from there: modes, known answers, lanes, planes of bits and of bytes, and the algebra of S-boxes. The
+//!    folder holds only what is the cipher's own. `schedule.rs` makes subkeys in rows of 16 bytes, for both directions;
+//!    `sbox.rs` has the S-box as linear maps around the inversion in a field; `portable.rs` passes blocks in planes of bits, and
+//!    `sliced.rs` in planes of bytes; `arch/` has a file for each tier, with the S-box by the tier's instructions and the
+//!    functions compiled for its features; `mod.rs` and `lanes.rs` have the tables and name the types. Any other cipher brings
+//!    types of its own that implement [`modes::BlockMode`], [`modes::StreamMode`] or [`aead::Aead`].
+//! 2. **Its tables** in [`engines()`]: those of one message first, then those of lanes.
+//! 3. **Its tests**, `tests/NAME.rs`, on every row that the processor has: the standard's examples, every number of blocks beyond
+//!    the widest row, every split of a stream, guard pages, every number of messages in the lanes, and every subset of the features,
+//!    compared with another implementation. Its names go into the list in `tests/registry.rs`.
+//! 4. **Its trials** of constant time, a line for each table in `crates/constant-time/src/direct.rs` or `lanes.rs`.
+//! 5. **Its numbers**, which never change: a line for each mode in `crates/cwq/src/code.rs`, and its arms in `usage.rs`.
+//! 6. **Its rows** in `crates/accelerator/src/algorithms.rs`, which explains them. `tests/accelerator/case.rs` and `purpose.rs` have their
+//!    own list of what each algorithm takes, and `vectors.rs` has published answers of each. The tests of
+//!    `crates/broker/tests/worker` have such lists, too.
+//! 7. **Its names** in the faces: `crates/millstream/src/lib.rs` re-exports the folder; `crates/capi/src/algorithm.rs` has the numbers for
+//!    C and `stream.rs` its streams; `crates/provider/src/algorithms/ciphers.rs` has OpenSSL's names and object identifiers;
+//!    `crates/files/src/cipher.rs` has those of `encrypt -a`. The compiler then names the matches of `speed` in `crates/cli`.
+//! 8. **Its words**: `cargo xtask generate` renews the C header and the table of kernels; `docs/openssl.md`, `docs/faq.md` and
+//!    CHANGELOG.md have lists for people.
+//!
+//! The scheduler, the broker, the policy's names, `caps` and `check` need no change. These then say what is
+//! wrong:
+//!
+//! * `cargo test -p millstream-engines --lib`: the S-box that the algebra gives is the standard's table.
+//! * `tests/registry.rs`: every row of every table gives its known answer, and a table that [`engines()`] lacks is named.
+//! * `tests/features.rs`: no row reaches code that is compiled for more features than the row requires.
+//! * `cargo test --release -p millstream-constant-time`: no branch and no address depends on key or data. A table without a trial is named.
+//! * `cargo check -p millstream-accelerator`: a number without a row is refused when the table of costs is computed, as is a row
+//!   that forgets a direction.
+//! * `cargo test -p millstream-accelerator`: rows take the keys that the engine takes; every algorithm has a vector; every operation gives
+//!   the same alone, in lanes, in slices, and under every order of words.
+//! * `cargo test -p millstream-capi`: the header's numbers are those of control words; every cipher gives in C, whole and in
+//!   pieces, what it gives in Rust.
+//! * `cargo test -p millstream-provider --test ciphers`, `tests/openssl.rs` and `crates/cli/tests/openssl.rs`: the same bytes, names and errors as
+//!   OpenSSL's own cipher. The lists at their heads say what is offered; nothing else notices a name that a face lacks.
+//! * `cargo test -p millstream-broker --test worker`: keys leave nothing in a worker's memory.
 #![deny(unsafe_code)]
 
 pub mod aead;
