@@ -102,6 +102,33 @@ macro_rules! every_algorithm {
                     alone {}
                     slices counter
                 }
+                Sm4Ecb = sm4::Ecb as Inline {
+                    facts { name: BlockMode, iv: 0, block: 16, cost: 7 }
+                    keys [16]
+                    lanes {}
+                    alone { Encrypt | Decrypt => pass; }
+                    slices chained
+                }
+                Sm4Cbc = sm4::Cbc as Inline {
+                    facts { name: BlockMode, iv: 16, block: 16, cost: 7 }
+                    keys [16]
+                    lanes {
+                        sm4_cbc: CbcLanes;
+                        Encrypt => Sm4CbcEncrypt(CbcJob { iv }) by encrypt;
+                    }
+                    alone { Decrypt => pass; }
+                    slices chained
+                }
+                Sm4Ctr = sm4::Ctr as Inline {
+                    facts { name: StreamMode, iv: 16, block: 1, cost: 10 }
+                    keys [16]
+                    lanes {
+                        sm4_ctr: CtrLanes;
+                        Encrypt | Decrypt => Sm4Ctr(CtrJob { counter }) by apply;
+                    }
+                    alone {}
+                    slices counter
+                }
                 DesEcb = des::Ecb as Boxed {
                     facts { name: BlockMode, iv: 0, block: 8, cost: 11 }
                     keys [8 | 16 | 24]

@@ -474,6 +474,18 @@ enum millstream_algorithm
      */
     MILLSTREAM_ALGORITHM_CAMELLIA_CTR = 42,
     /**
+     * SM4 in ECB mode. Key: 16 bytes. No initialisation vector. Whole blocks of 16.
+     */
+    MILLSTREAM_ALGORITHM_SM4_ECB = 44,
+    /**
+     * SM4 in CBC mode. Key: 16 bytes. Initialisation vector: 16. Whole blocks of 16.
+     */
+    MILLSTREAM_ALGORITHM_SM4_CBC = 45,
+    /**
+     * SM4 in counter mode. Key: 16 bytes. First counter block: 16. Any length.
+     */
+    MILLSTREAM_ALGORITHM_SM4_CTR = 46,
+    /**
      * Legacy: DES (key of 8 bytes) or 3DES (16 or 24) in ECB mode. No initialisation vector. Whole blocks of 8.
      */
     MILLSTREAM_ALGORITHM_DES_ECB = 48,
@@ -1225,7 +1237,7 @@ const char *millstream_key_kernel(const struct millstream_key *key);
 
 /**
  * Encrypts a whole message of `length` bytes to as many bytes of output, with a key of AES-ECB, -CBC, -CTR, -CFB or
- * -XTS, Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
+ * -XTS, Camellia, SM4, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
  * many bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
  *
  * Fails, with nothing written, with MILLSTREAM_STATUS_NONCE_LENGTH, MILLSTREAM_STATUS_DATA_LENGTH,
@@ -1527,7 +1539,7 @@ millstream_status millstream_stream_checksum(millstream_algorithm algorithm,
                                              struct millstream_stream **made);
 
 /**
- * Begins to encrypt with a key of AES-ECB, -CBC, -CTR or -CFB, Camellia, DES or RC4, by millstream_stream_pass() and at the end
+ * Begins to encrypt with a key of AES-ECB, -CBC, -CTR or -CFB, Camellia, SM4, DES or RC4, by millstream_stream_pass() and at the end
  * millstream_stream_finish(). `iv` is the initialisation vector or first counter block. The stream keeps the key: it may be
  * freed.
  *

@@ -40,6 +40,12 @@ pub enum Algorithm {
     CamelliaCbc = 0x29,
     /// Camellia in counter mode. Key: 16, 24 or 32 bytes. First counter block: 16. Any length.
     CamelliaCtr = 0x2a,
+    /// SM4 in ECB mode. Key: 16 bytes. No initialisation vector. Whole blocks of 16.
+    Sm4Ecb = 0x2c,
+    /// SM4 in CBC mode. Key: 16 bytes. Initialisation vector: 16. Whole blocks of 16.
+    Sm4Cbc = 0x2d,
+    /// SM4 in counter mode. Key: 16 bytes. First counter block: 16. Any length.
+    Sm4Ctr = 0x2e,
     /// Legacy: DES (key of 8 bytes) or 3DES (16 or 24) in ECB mode. No initialisation vector. Whole blocks of 8.
     DesEcb = 0x30,
     /// Legacy: DES or 3DES in CBC mode. Initialisation vector: 8. Whole blocks of 8.
@@ -180,6 +186,9 @@ mod tests {
             (Ours::CamelliaEcb, Theirs::CamelliaEcb),
             (Ours::CamelliaCbc, Theirs::CamelliaCbc),
             (Ours::CamelliaCtr, Theirs::CamelliaCtr),
+            (Ours::Sm4Ecb, Theirs::Sm4Ecb),
+            (Ours::Sm4Cbc, Theirs::Sm4Cbc),
+            (Ours::Sm4Ctr, Theirs::Sm4Ctr),
             (Ours::DesEcb, Theirs::DesEcb),
             (Ours::DesCbc, Theirs::DesCbc),
             (Ours::DesCfb, Theirs::DesCfb),

@@ -335,6 +335,8 @@ fn begin_cipher<'k>(
         CipherKey::AesCbc(key) => return blocks(key, direction, padding, iv),
         CipherKey::CamelliaEcb(key) => return blocks(key, direction, padding, iv),
         CipherKey::CamelliaCbc(key) => return blocks(key, direction, padding, iv),
+        CipherKey::Sm4Ecb(key) => return blocks(key, direction, padding, iv),
+        CipherKey::Sm4Cbc(key) => return blocks(key, direction, padding, iv),
         CipherKey::DesEcb(key) => return blocks(key, direction, padding, iv),
         CipherKey::DesCbc(key) => return blocks(key, direction, padding, iv),
         CipherKey::AesXts(_) | CipherKey::KasumiF8(_) => true,
@@ -350,6 +352,7 @@ fn begin_cipher<'k>(
         CipherKey::AesCtr(key) => bytes(key, direction, iv),
         CipherKey::AesCfb(key) => bytes(key, direction, iv),
         CipherKey::CamelliaCtr(key) => bytes(key, direction, iv),
+        CipherKey::Sm4Ctr(key) => bytes(key, direction, iv),
         CipherKey::DesCfb(key) => bytes(key, direction, iv),
         CipherKey::Rc4(key) if iv.is_empty() => Ok(Message::Bytes(Box::new(key.clone()))),
         CipherKey::Rc4(_) => {

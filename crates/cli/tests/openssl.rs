@@ -4,7 +4,7 @@ mod common;
 
 use common::{Place, bytes, hex};
 
-const CIPHERS: [&str; 17] = [
+const CIPHERS: [&str; 19] = [
     "aes-128-cbc",
     "aes-192-cbc",
     "aes-256-cbc",
@@ -22,10 +22,12 @@ const CIPHERS: [&str; 17] = [
     "camellia-128-ctr",
     "camellia-192-ctr",
     "camellia-256-ctr",
+    "sm4-cbc",
+    "sm4-ctr",
 ];
 /// Ciphers of OpenSSL's legacy provider.
 const LEGACY: [&str; 3] = ["des-cbc", "des-cfb", "rc4"];
-const ECB: [&str; 4] = ["aes-128-ecb", "aes-256-ecb", "camellia-256-ecb", "des-ede3-ecb"];
+const ECB: [&str; 5] = ["aes-128-ecb", "aes-256-ecb", "camellia-256-ecb", "sm4-ecb", "des-ede3-ecb"];
 
 /// Lengths around a block, and around the pieces in which the pipeline cuts a stream.
 const LENGTHS: [usize; 5] = [0, 15, 16, 256 << 10, (512 << 10) + 5];

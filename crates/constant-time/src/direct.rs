@@ -10,7 +10,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::kasumi::{F8, F9, UEA1, UIA1};
 use millstream_engines::modes::{BlockMode, BlockStream, ByteStream, Direction, Padding, StreamMode, unpad};
 use millstream_engines::rc4::{RC4, Rc4};
-use millstream_engines::{InOut, Kernel, aes, camellia, cmac, compare, des, tls};
+use millstream_engines::{InOut, Kernel, aes, camellia, cmac, compare, des, sm4, tls};
 
 use crate::Row;
 use crate::trial::{Part, Run, Trial};
@@ -197,6 +197,9 @@ fn keyed(row: Row, key: usize) -> Option<Vec<Trial>> {
             Some(trials)
         }
         "camellia-ctr" => stream_mode!(row, key, camellia::CTR, camellia::Ctr),
+        "sm4-ecb" => block_mode!(row, key, sm4::ECB, sm4::Ecb),
+        "sm4-cbc" => block_mode!(row, key, sm4::CBC, sm4::Cbc),
+        "sm4-ctr" => stream_mode!(row, key, sm4::CTR, sm4::Ctr),
         "des-ecb" => block_mode!(row, key, des::ECB, des::Ecb),
         "des-cbc" => block_mode!(row, key, des::CBC, des::Cbc),
         "des-cfb64" => stream_mode!(row, key, des::CFB, des::Cfb),

@@ -9,7 +9,7 @@ use millstream_engines::gcm::{GCM_LANES, Gcm, GcmJob, GcmLanes};
 use millstream_engines::hash::{Hash, HashJob, HashLanes};
 use millstream_engines::hmac::{HmacJob, HmacKey, HmacLanes};
 use millstream_engines::kasumi::{F8, F8Job, F8Lanes, F9, F9Job, F9Lanes, UEA1_LANES, UIA1_LANES};
-use millstream_engines::{Crossover, InOut, aes, camellia, des};
+use millstream_engines::{Crossover, InOut, aes, camellia, des, sm4};
 
 use crate::Row;
 use crate::trial::{Part, Run, Trial};
@@ -159,6 +159,7 @@ fn keyed(row: Row, len: usize) -> Option<Vec<Trial>> {
         ),
         name if name.starts_with("aes-") => of_aes(row, len),
         name if name.starts_with("camellia-") => of_camellia(row, len),
+        name if name.starts_with("sm4-") => of_sm4(row, len),
         name if name.starts_with("des-") || name.starts_with("3des-") => of_des(row, len),
         name if name.starts_with("kasumi-") => of_kasumi(row, len),
         _ => None,
@@ -238,6 +239,14 @@ fn of_camellia(row: Row, len: usize) -> Option<Vec<Trial>> {
             vec![mode!(cbc: row, len, camellia, camellia::CBC_LANES, 16, "encrypt", encrypt)]
         }
         "camellia-ctr-lanes" => vec![mode!(ctr: row, len, camellia)],
+        _ => return None,
+    })
+}
+
+fn of_sm4(row: Row, len: usize) -> Option<Vec<Trial>> {
+    Some(match row.algorithm {
+        "sm4-cbc-lanes" => vec![mode!(cbc: row, len, sm4, sm4::CBC_LANES, 16, "encrypt", encrypt)],
+        "sm4-ctr-lanes" => vec![mode!(ctr: row, len, sm4)],
         _ => return None,
     })
 }

@@ -112,6 +112,12 @@ codes! {
         CamelliaCbc = 0x29 "camellia-cbc",
         /// Camellia in counter mode.
         CamelliaCtr = 0x2a "camellia-ctr",
+        /// SM4 in ECB mode.
+        Sm4Ecb = 0x2c "sm4-ecb",
+        /// SM4 in CBC mode.
+        Sm4Cbc = 0x2d "sm4-cbc",
+        /// SM4 in counter mode.
+        Sm4Ctr = 0x2e "sm4-ctr",
         /// DES or, by the key's length, 3DES in ECB mode.
         DesEcb = 0x30 "des-ecb",
         /// DES or 3DES in CBC mode.
@@ -162,6 +168,6 @@ mod tests {
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 29);
+        assert_eq!(Algorithm::ALL.len(), 32);
     }
 }

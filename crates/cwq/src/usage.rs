@@ -97,9 +97,8 @@ impl Usages {
                 Usages(Usages::SIGN.0 | Usages::VERIFY.0)
             }
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
-            | CamelliaCbc | CamelliaCtr | DesEcb | DesCbc | DesCfb | Rc4 | KasumiF8 => {
-                Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0)
-            }
+            | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4
+            | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
         }
     }
 
@@ -110,9 +109,9 @@ impl Usages {
     pub const fn is_two_way(algorithm: Algorithm) -> bool {
         use Algorithm::*;
         match algorithm {
-            AesCtr | AesCfb | CamelliaCtr | DesCfb | Rc4 | KasumiF8 => true,
-            AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | DesEcb
-            | DesCbc => false,
+            AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
+            AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
+            | Sm4Cbc | DesEcb | DesCbc => false,
             None | Crc32 | Crc32c | IpChecksum => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => {
                 false

@@ -88,6 +88,7 @@ pub mod rc4;
 pub mod sha1;
 pub mod sha256;
 pub mod sha512;
+pub mod sm4;
 pub mod tls;
 
 pub use millstream_kernel::{self as kernel, compare, error, inout, lanes};
@@ -121,6 +122,11 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&camellia::CTR,
         &&camellia::CBC_LANES,
         &&camellia::CTR_LANES,
+        &&sm4::ECB,
+        &&sm4::CBC,
+        &&sm4::CTR,
+        &&sm4::CBC_LANES,
+        &&sm4::CTR_LANES,
         &&kasumi::UEA1,
         &&kasumi::UIA1,
         &&kasumi::UEA1_LANES,

@@ -10,7 +10,7 @@ use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::gcm::Gcm;
 use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad};
 use millstream_engines::rc4::Rc4;
-use millstream_engines::{aes, camellia, des};
+use millstream_engines::{aes, camellia, des, sm4};
 
 use crate::error::Error;
 use crate::pipeline::{Cut, Piece, Worker};
@@ -22,6 +22,8 @@ pub enum Family {
     Aes,
     /// Camellia, 16 bytes to a block.
     Camellia,
+    /// SM4, 16 bytes to a block.
+    Sm4,
     /// DES, 8 bytes to a block.
     Des,
     /// Triple DES, 8 bytes to a block.
@@ -71,6 +73,9 @@ const NAMES: &[(&str, Family, Mode, usize, usize)] = &[
     ("camellia-ecb", Family::Camellia, Mode::Ecb, 128, 256),
     ("camellia-cbc", Family::Camellia, Mode::Cbc, 128, 256),
     ("camellia-ctr", Family::Camellia, Mode::Ctr, 128, 256),
+    ("sm4-ecb", Family::Sm4, Mode::Ecb, 128, 128),
+    ("sm4-cbc", Family::Sm4, Mode::Cbc, 128, 128),
+    ("sm4-ctr", Family::Sm4, Mode::Ctr, 128, 128),
     ("des-ecb", Family::Des, Mode::Ecb, 64, 64),
     ("des-cbc", Family::Des, Mode::Cbc, 64, 64),
     ("des-cfb", Family::Des, Mode::Cfb, 64, 64),
@@ -184,7 +189,7 @@ impl Cipher {
             Family::Aes | Family::Camellia | Family::ChaCha20Poly1305 => 256,
             Family::Des => 64,
             Family::TripleDes => 192,
-            Family::Rc4 => 128,
+            Family::Sm4 | Family::Rc4 => 128,
         });
         bits / 8 * if self.mode == Mode::Xts { 2 } else { 1 }
     }
@@ -266,6 +271,9 @@ impl Cipher {
                 Ok(block_mode(camellia::Cbc::new(features, key)?, iv, direction, padding))
             }
             (Family::Camellia, _) => Ok(stream_mode(camellia::Ctr::new(features, key)?, iv, direction)),
+            (Family::Sm4, Mode::Ecb) => Ok(block_mode(sm4::Ecb::new(features, key)?, iv, direction, padding)),
+            (Family::Sm4, Mode::Cbc) => Ok(block_mode(sm4::Cbc::new(features, key)?, iv, direction, padding)),
+            (Family::Sm4, _) => Ok(stream_mode(sm4::Ctr::new(features, key)?, iv, direction)),
             (Family::Des | Family::TripleDes, mode) => {
                 self.check_des_key(key)?;
                 match mode {
@@ -432,6 +440,7 @@ mod tests {
         is("aes-cbc", Family::Aes, Mode::Cbc, None);
         is("aes-128-cfb128", Family::Aes, Mode::Cfb, Some(128));
         is("camellia-192-ctr", Family::Camellia, Mode::Ctr, Some(192));
+        is("sm4-ctr", Family::Sm4, Mode::Ctr, None);
         is("des-ede3-cbc", Family::TripleDes, Mode::Cbc, Some(192));
         is("des-ede-cbc", Family::TripleDes, Mode::Cbc, Some(128));
         is("3des-cbc", Family::TripleDes, Mode::Cbc, None);

@@ -323,6 +323,9 @@ pub fn direct_cipher(key: &Key, reverse: bool, iv: &[u8], parameter: u32, data: 
         Key::CamelliaEcb(key) => key.pass(direction, &mut iv, data),
         Key::CamelliaCbc(key) => key.pass(direction, &mut iv, data),
         Key::CamelliaCtr(key) => ByteStream::new(key, &iv, direction).expect("16 bytes").update(data),
+        Key::Sm4Ecb(key) => key.pass(direction, &mut iv, data),
+        Key::Sm4Cbc(key) => key.pass(direction, &mut iv, data),
+        Key::Sm4Ctr(key) => ByteStream::new(key, &iv, direction).expect("16 bytes").update(data),
         Key::DesEcb(key) => key.pass(direction, &mut iv, data),
         Key::DesCbc(key) => key.pass(direction, &mut iv, data),
         Key::DesCfb(key) => ByteStream::new(&**key, &iv, direction).expect("8 bytes").update(data),
@@ -428,7 +431,7 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
         ChaCha20Poly1305 => &[32],
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
         Rc4 => &[1, 5, 16, 256],
-        KasumiF8 | KasumiF9 => &[16],
+        Sm4Ecb | Sm4Cbc | Sm4Ctr | KasumiF8 | KasumiF9 => &[16],
         Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => &[0, 1, 16, 20, 64, 65, 128, 129, 200],
         _ => &[],
     }
@@ -481,6 +484,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     let mut case = kind.clone();
     let block = match case.algorithm {
         Algorithm::AesEcb | Algorithm::AesCbc | Algorithm::CamelliaEcb | Algorithm::CamelliaCbc => 16,
+        Algorithm::Sm4Ecb | Algorithm::Sm4Cbc => 16,
         Algorithm::DesEcb | Algorithm::DesCbc => 8,
         _ => 1,
     };
@@ -490,7 +494,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Algorithm::AesGcm => pick(&[12, 12, 12, 1, 8, 16, 128]),
         Algorithm::ChaCha20Poly1305 => 12,
         Algorithm::AesCbc | Algorithm::AesCtr | Algorithm::AesCfb | Algorithm::AesXts => 16,
-        Algorithm::CamelliaCbc | Algorithm::CamelliaCtr => 16,
+        Algorithm::CamelliaCbc | Algorithm::CamelliaCtr | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => 16,
         Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::KasumiF8 | Algorithm::KasumiF9 => 8,
         _ => 0,
     };

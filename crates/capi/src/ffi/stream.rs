@@ -109,7 +109,7 @@ pub unsafe extern "C" fn millstream_stream_checksum(
     guard(|| unsafe { make("made", made, || Stream::new(None, Task::Checksum(algorithm.checksum()?), &[])) })
 }
 
-/// Begins to encrypt with a key of AES-ECB, -CBC, -CTR or -CFB, Camellia, DES or RC4, by millstream_stream_pass() and at the end
+/// Begins to encrypt with a key of AES-ECB, -CBC, -CTR or -CFB, Camellia, SM4, DES or RC4, by millstream_stream_pass() and at the end
 /// millstream_stream_finish(). `iv` is the initialisation vector or first counter block. The stream keeps the key: it may be
 /// freed.
 ///

@@ -11,7 +11,7 @@ use crate::cipher::{CipherInfo, Mode};
 use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::isolated::Chaining;
-use millstream::{aes, camellia, des};
+use millstream::{aes, camellia, des, sm4};
 
 /// Describes a cipher by its mode and its bytes of key, vector and block.
 const fn info(mode: Mode, key: usize, iv: usize, block: usize) -> CipherInfo {
@@ -137,6 +137,13 @@ offer_ciphers! {
         bytewise(Mode::Ctr, 24, 16), stream_mode!("camellia-192-ctr", camellia::Ctr, counted(Algorithm::CamelliaCtr));
     Camellia128Ctr: StreamContext = Current, c"CAMELLIA-128-CTR:0.3.4401.5.3.1.9.9",
         bytewise(Mode::Ctr, 16, 16), stream_mode!("camellia-128-ctr", camellia::Ctr, counted(Algorithm::CamelliaCtr));
+
+    Sm4Ecb: BlockContext = Current, c"SM4-ECB:1.2.156.10197.1.104.1",
+        ecb(16, 16), block_mode!("sm4-ecb", sm4::Ecb, unchained(Algorithm::Sm4Ecb));
+    Sm4Cbc: BlockContext = Current, c"SM4-CBC:SM4:1.2.156.10197.1.104.2",
+        cbc(16, 16), block_mode!("sm4-cbc", sm4::Cbc, chained(Algorithm::Sm4Cbc, 16));
+    Sm4Ctr: StreamContext = Current, c"SM4-CTR:1.2.156.10197.1.104.7",
+        bytewise(Mode::Ctr, 16, 16), stream_mode!("sm4-ctr", sm4::Ctr, counted(Algorithm::Sm4Ctr));
 
     TripleDesEcb: BlockContext = Current, c"DES-EDE3-ECB:DES-EDE3",
         ecb(24, 8), des_block_mode!("3des-ecb", des::Ecb, unchained(Algorithm::DesEcb));

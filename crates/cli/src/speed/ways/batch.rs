@@ -11,7 +11,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::Direction;
 use millstream_engines::rc4::Rc4;
-use millstream_engines::{Error as EngineError, InOut, aes, camellia, des};
+use millstream_engines::{Error as EngineError, InOut, aes, camellia, des, sm4};
 use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
@@ -59,7 +59,7 @@ fn lanes(algorithm: Algorithm) -> Option<String> {
         Hash::Sha512 => "sha512-lanes",
     };
     let cipher = |cipher: Cipher| match (cipher.family(), cipher.mode()) {
-        (Family::Aes | Family::Camellia, Mode::Ecb | Mode::Xts) => None,
+        (Family::Aes | Family::Camellia | Family::Sm4, Mode::Ecb | Mode::Xts) => None,
         (Family::Aes, Mode::Cfb) => Some("aes-cfb128-lanes".to_owned()),
         (Family::Des, Mode::Cfb) => Some("des-cfb64-lanes".to_owned()),
         (Family::TripleDes, Mode::Cfb) => Some("3des-cfb64-lanes".to_owned()),
@@ -101,6 +101,9 @@ fn runner(features: Features, case: &Case, depth: usize) -> Result<Box<dyn Runne
             (Family::Camellia, Mode::Ecb) => setting.cipher(camellia::Ecb::new(features, key)?, cipher),
             (Family::Camellia, Mode::Cbc) => setting.cipher(camellia::Cbc::new(features, key)?, cipher),
             (Family::Camellia, _) => setting.cipher(camellia::Ctr::new(features, key)?, cipher),
+            (Family::Sm4, Mode::Ecb) => setting.cipher(sm4::Ecb::new(features, key)?, cipher),
+            (Family::Sm4, Mode::Cbc) => setting.cipher(sm4::Cbc::new(features, key)?, cipher),
+            (Family::Sm4, _) => setting.cipher(sm4::Ctr::new(features, key)?, cipher),
             (Family::Des | Family::TripleDes, Mode::Ecb) => {
                 setting.cipher(des::Ecb::new(features, key)?, cipher)
             }
@@ -115,6 +118,7 @@ fn runner(features: Features, case: &Case, depth: usize) -> Result<Box<dyn Runne
             match cipher.family() {
                 Family::Aes => setting.chained(aes::Cbc::new(features, key)?, mac, cipher),
                 Family::Camellia => setting.chained(camellia::Cbc::new(features, key)?, mac, cipher),
+                Family::Sm4 => setting.chained(sm4::Cbc::new(features, key)?, mac, cipher),
                 _ => setting.chained(des::Cbc::new(features, key)?, mac, cipher),
             }
         }
@@ -309,7 +313,7 @@ mod tests {
             let algorithm = Algorithm::from_name(&name).unwrap();
             if let Some(tables) = lanes(algorithm) {
                 let kernels = kernel(Features::hardware(), tables);
-                let alone = ["camellia-ecb", "des-ecb", "3des-ecb", "rc4"];
+                let alone = ["camellia-ecb", "sm4-ecb", "des-ecb", "3des-ecb", "rc4"];
                 let expected = alone.iter().any(|own| name.ends_with(&own[own.len() - 3..])) || name == "rc4";
                 assert!(expected || !kernels.contains("no lanes"), "{name}: {kernels}");
             }

@@ -12,7 +12,7 @@ use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
 use millstream_engines::rc4::Rc4;
-use millstream_engines::{Error as EngineError, InOut, Kernel, aes, camellia, des};
+use millstream_engines::{Error as EngineError, InOut, Kernel, aes, camellia, des, sm4};
 use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
@@ -48,6 +48,7 @@ pub fn prepare(features: Features, case: &Case) -> Result<Prepared, EngineError>
                 Family::Camellia => {
                     chained(camellia::Cbc::new(features, key)?, camellia::Cbc::kernel, mac, case)
                 }
+                Family::Sm4 => chained(sm4::Cbc::new(features, key)?, sm4::Cbc::kernel, mac, case),
                 _ => chained(des::Cbc::new(features, key)?, des::Cbc::kernel, mac, case),
             }
         }
@@ -125,6 +126,9 @@ fn cipher(features: Features, case: &Case, cipher: Cipher, key: &[u8]) -> Result
             blocks(camellia::Cbc::new(features, key)?, camellia::Cbc::kernel, way)
         }
         (Family::Camellia, _) => stream(camellia::Ctr::new(features, key)?, camellia::Ctr::kernel, way),
+        (Family::Sm4, Mode::Ecb) => blocks(sm4::Ecb::new(features, key)?, sm4::Ecb::kernel, way),
+        (Family::Sm4, Mode::Cbc) => blocks(sm4::Cbc::new(features, key)?, sm4::Cbc::kernel, way),
+        (Family::Sm4, _) => stream(sm4::Ctr::new(features, key)?, sm4::Ctr::kernel, way),
         (Family::Des | Family::TripleDes, Mode::Ecb) => {
             blocks(des::Ecb::new(features, key)?, des::Ecb::kernel, way)
         }

@@ -219,6 +219,7 @@ fn cipher_name(cipher: Cipher) -> CString {
         (Family::Aes, Mode::Xts) => format!("AES-{}", bits / 2),
         (Family::Aes, _) => format!("AES-{bits}"),
         (Family::Camellia, _) => format!("CAMELLIA-{bits}"),
+        (Family::Sm4, _) => "SM4".to_owned(),
         (Family::Des, _) => "DES".to_owned(),
         (Family::TripleDes, _) if bits == 128 => "DES-EDE".to_owned(),
         (Family::TripleDes, _) => "DES-EDE3".to_owned(),

@@ -185,6 +185,8 @@ fn key_type(cipher: Cipher) -> CK_KEY_TYPE {
     match cipher.family() {
         Family::Aes => CKK_AES,
         Family::Camellia => CKK_CAMELLIA,
+        // PKCS #11 has no mechanism of SM4, so no module is asked for such a key.
+        Family::Sm4 => CKK_VENDOR_DEFINED,
         Family::Des => CKK_DES,
         Family::TripleDes if cipher.default_key_bytes() == 16 => CKK_DES2,
         Family::TripleDes => CKK_DES3,
