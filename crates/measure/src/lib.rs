@@ -12,7 +12,9 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod calendar;
 pub mod clock;
+pub mod disturbance;
 pub mod figures;
 pub mod plot;
 pub mod statistics;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_cpu::Features as Processor;
 use millstream_engines::hash::{Digest, Hash, Hasher};
+use millstream_measure::disturbance::Watch;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::time::TimeValLike;
@@ -104,6 +105,7 @@ impl Compare {
             value["layers"] = without.json(answers.as_ref());
             return print(format!("{value:#}\n"));
         }
+        comparison.disturbances().iter().for_each(|what| context.say(format!("warning: {what}")));
         let text = comparison.text(&self.features.subject());
         print(format!("{text}  how         {}\n", without.text(answers.as_ref())))
     }
@@ -119,6 +121,7 @@ impl Compare {
         let mut samples = [Vec::new(), Vec::new()];
         let mut digests = [Vec::new(), Vec::new()];
         let mut answers = None;
+        let watch = Watch::start();
         for pair in 0..self.warmup + self.runs {
             // Alternating the order makes slow changes, such as a clock that sinks with heat, affect both
             // ways alike.
@@ -142,7 +145,7 @@ impl Compare {
         }
         let outputs = outputs(&digests[0], &digests[1]);
         let [with, without] = samples;
-        Ok((Comparison { with, without, outputs }, answers))
+        Ok((Comparison { with, without, outputs, disturbed: watch.seen() }, answers))
     }
 
     /// Performs one run, which has to succeed.

@@ -111,7 +111,11 @@ impl Sparc {
     fn past(&self) -> Result<(), Error> {
         let experiments = history::experiments();
         if let Some(path) = &self.plot {
-            let svg = plot::svg(&history::panels(&experiments)).map_err(Error::Usage)?;
+            let about = format!(
+                "The timing model of millstream {}, beside what was published",
+                env!("CARGO_PKG_VERSION")
+            );
+            let svg = plot::svg(&history::panels(&experiments), &about).map_err(Error::Usage)?;
             Output::named(path)?.save(&svg)?;
         }
         let json = || format!("{:#}\n", history::json(&experiments));

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use millstream::isolated::Service;
-use millstream_cpu::{FeatureSet, Features, processor_name};
+use millstream_cpu::{Features, processor_name};
 use millstream_engines::modes::Direction;
+use millstream_measure::disturbance::{Disturbance, Watch};
 use millstream_measure::plot::{self, Panel};
-use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::commands::{Context, cautions, pages, print};
@@ -16,6 +16,7 @@ use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret;
+use crate::speed::about::{self, About};
 use crate::speed::algorithm::{self, Algorithm, Case};
 use crate::speed::measure::{self, Measured, Setting};
 use crate::speed::report::{self, Measure};
@@ -176,15 +177,17 @@ impl Speed {
         let ways = Ways::load(&self, features, context)?;
         // A file that can't be written should be noticed before minutes of work.
         let picture = self.plot.as_deref().map(Output::named).transpose()?;
-        let (text, panels) = if self.history {
+        let Done { text, panels, disturbed } = if self.history {
             self.history(features, &ways)?
         } else {
             self.tables(features, &ways, &cases, &sizes)?
         };
+        // Programs find them in the JSON.
+        disturbed.iter().filter(|_| !self.json).for_each(|what| context.say(format!("warning: {what}")));
         let picture = match picture {
             Some(output) => {
                 let name = output.name();
-                let svg = plot::svg(&panels).map_err(Error::Usage)?;
+                let svg = plot::svg(&panels, &about::line()).map_err(Error::Usage)?;
                 let write = |source| Error::Write { name, source };
                 std::io::Write::write_all(&mut output.file(), svg.as_bytes()).map_err(write)?;
                 Some(output)
@@ -271,13 +274,7 @@ impl Speed {
     }
 
     /// Measures every case at every length.
-    fn tables(
-        &self,
-        features: Features,
-        ways: &Ways,
-        cases: &[Case],
-        sizes: &[Size],
-    ) -> Result<(String, Vec<Panel>), Error> {
+    fn tables(&self, features: Features, ways: &Ways, cases: &[Case], sizes: &[Size]) -> Result<Done, Error> {
         let setting = Setting {
             features,
             ways: ways.chosen(&self.ways),
@@ -285,6 +282,30 @@ impl Speed {
             threads: self.threads as usize,
             seconds: self.seconds,
         };
+        let watch = self.watch();
+        let cells = self.cells(&setting, cases, sizes)?;
+        let disturbed: Vec<_> = watch.seen().into_iter().chain(measure::unsteady(&cells)).collect();
+        let about = self.about(features, &setting.ways, ways);
+        let panels = if self.plot.is_some() { panels::panels(&cells) } else { Vec::new() };
+        let text = if self.json {
+            let mut value = about.json(&disturbed);
+            value["results"] = report::json(&cells);
+            format!("{value:#}\n")
+        } else if self.csv {
+            report::csv(&cells)
+        } else {
+            let mut text = about.text();
+            let all = Measure::value_variants().iter().copied().filter(|&measure| measure != Measure::Kb);
+            let shown = if self.show.is_empty() { all.collect() } else { self.show.clone() };
+            let by_case = cells.chunk_by(|a, b| (&a.algorithm, a.decrypts) == (&b.algorithm, b.decrypts));
+            by_case.for_each(|cells| text += &format!("\n{}", report::tables(cells, &shown)));
+            text
+        };
+        Ok(Done { text, panels, disturbed })
+    }
+
+    /// Measures the cells in turn.
+    fn cells(&self, setting: &Setting<'_>, cases: &[Case], sizes: &[Size]) -> Result<Vec<Measured>, Error> {
         let takes = |case: &Case, size: Size| match size {
             Size::Bytes(bytes) => case.algorithm.takes(bytes),
             Size::Imix => true,
@@ -301,7 +322,7 @@ impl Speed {
         let mut cells: Vec<Measured> = Vec::new();
         for (case, size) in todo {
             progress.say(&format!("{}, {size} bytes", case.name));
-            match measure::cell(&setting, case, size) {
+            match measure::cell(setting, case, size) {
                 Ok(lines) => cells.extend(lines),
                 Err(error) => {
                     progress.finish(false);
@@ -315,39 +336,30 @@ impl Speed {
             let what = "none of these ways knows any of these algorithms; try --ways direct";
             return Err(Error::Usage(what.into()));
         }
-        let about = self.about(features, &setting.ways, ways);
-        let panels = if self.plot.is_some() { panels::panels(&cells) } else { Vec::new() };
-        let text = if self.json {
-            let mut value = about_json(&about);
-            value["results"] = report::json(&cells);
-            format!("{value:#}\n")
-        } else if self.csv {
-            report::csv(&cells)
-        } else {
-            let mut text = about_text(&about);
-            let all = Measure::value_variants().iter().copied().filter(|&measure| measure != Measure::Kb);
-            let shown = if self.show.is_empty() { all.collect() } else { self.show.clone() };
-            let by_case = cells.chunk_by(|a, b| (&a.algorithm, a.decrypts) == (&b.algorithm, b.decrypts));
-            by_case.for_each(|cells| text += &format!("\n{}", report::tables(cells, &shown)));
-            text
-        };
-        Ok((text, panels))
+        Ok(cells)
     }
 
-    fn history(&self, features: Features, ways: &Ways) -> Result<(String, Vec<Panel>), Error> {
+    fn history(&self, features: Features, ways: &Ways) -> Result<Done, Error> {
         let progress = Progress::cells(history::cells(), self.quiet);
+        let watch = self.watch();
         let done = history::run(features, &ways.chosen(&[]), self.seconds, &progress);
         progress.finish(done.is_ok());
-        let experiments = done?;
+        let (experiments, disturbed) = (done?, watch.seen());
         let about = self.about(features, &ways.chosen(&[]), ways);
         let text = if self.json {
-            let mut value = about_json(&about);
+            let mut value = about.json(&disturbed);
             value["experiments"] = history::json(&experiments);
             format!("{value:#}\n")
         } else {
-            about_text(&about) + &history::text(&experiments)
+            about.text() + &history::text(&experiments)
         };
-        Ok((text, history::panels(&experiments)))
+        Ok(Done { text, panels: history::panels(&experiments), disturbed })
+    }
+
+    /// Looks at the machine before the measurement. A worker or a server with the keys is part of what is measured.
+    fn watch(&self) -> Watch {
+        let served = self.wants(Name::Isolated) || self.wants(Name::P11Kit);
+        Watch::start().beside(if served { 1.0 } else { 0.0 })
     }
 
     /// Returns the circumstances, without which a figure is worth nothing.
@@ -365,53 +377,11 @@ impl Speed {
     }
 }
 
-/// The circumstances that stand above the tables.
-struct About {
-    processor: String,
-    masked: FeatureSet,
-    threads: u32,
-    seconds: f64,
-    libraries: Vec<(&'static str, String)>,
-    absent: Option<String>,
-}
-
-fn about_text(about: &About) -> String {
-    let mut text = format!("Processor  {}\n", about.processor);
-    if !about.masked.is_empty() {
-        text += &format!("Masked     {}\n", about.masked);
-    }
-    let mut told: Vec<&str> = Vec::new();
-    for (way, library) in &about.libraries {
-        if !told.contains(&library.as_str()) {
-            let who = match *way {
-                "pkcs11" => "PKCS #11",
-                "openssl" | "openssl-oneshot" => "OpenSSL",
-                way => way,
-            };
-            text += &format!("{who:11}{library}\n");
-            told.push(library);
-        }
-    }
-    if let Some(absent) = &about.absent {
-        text += &format!("OpenSSL    not measured: {absent}\n");
-    }
-    let threads =
-        if about.threads == 1 { "one thread".to_owned() } else { format!("{} threads", about.threads) };
-    text + &format!("Measured   {threads}, {} s a figure, results compared before\n", about.seconds)
-}
-
-fn about_json(about: &About) -> Value {
-    let masked: Vec<&str> = about.masked.iter().map(|feature| feature.name()).collect();
-    let libraries: serde_json::Map<String, Value> =
-        about.libraries.iter().map(|(way, library)| (way.to_string(), json!(library))).collect();
-    json!({
-        "version": 1,
-        "processor": about.processor,
-        "masked": masked,
-        "threads": about.threads,
-        "seconds": about.seconds,
-        "libraries": libraries,
-    })
+/// The results, as text and as curves, and what disturbed them.
+struct Done {
+    text: String,
+    panels: Vec<Panel>,
+    disturbed: Vec<Disturbance>,
 }
 
 /// All ways of computing.

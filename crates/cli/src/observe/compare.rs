@@ -1,9 +1,11 @@
 //! The result of running a program with and without features, for people and as JSON.
 
+use millstream_measure::disturbance::Disturbance;
 use millstream_measure::figures::{rounded, significant};
 use serde_json::{Value, json};
 
 use super::table::count;
+use crate::speed::about::disturbances;
 
 /// A relative difference below this does not count, however often it is seen.
 const LEAST: f64 = 0.01;
@@ -43,6 +45,8 @@ pub struct Comparison {
     pub without: Vec<Sample>,
     /// The agreement of the outputs.
     pub outputs: Outputs,
+    /// What disturbed the machine meanwhile.
+    pub disturbed: Vec<Disturbance>,
 }
 
 /// The factor by which the program is slower without the features, and its certainty.
@@ -69,6 +73,13 @@ impl Comparison {
         let one_sided = spread.0 > 1.0 + LEAST || spread.1 < 1.0 - LEAST;
         let plain = pairs.len() >= ENOUGH || !(1.0 / PLAIN..PLAIN).contains(&median);
         Ratio { median, spread, differs: one_sided && plain }
+    }
+
+    /// Returns what disturbed the comparison: what was seen of the machine, and pairs of runs that differ much.
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        let (low, high) = self.ratio(|s| s.wall).spread;
+        let spread = Disturbance::spread("the factors of the pairs of runs", low, high);
+        self.disturbed.iter().cloned().chain(spread).collect()
     }
 
     /// Formats the result. `subject` is the thing that makes the difference, and whether it is plural.
@@ -115,6 +126,7 @@ impl Comparison {
             "without": samples(&self.without),
             "wall_ratio": ratio(self.ratio(|s| s.wall)),
             "cpu_ratio": ratio(self.ratio(|s| s.cpu)),
+            "disturbed": disturbances(&self.disturbances()),
             "output": match self.outputs {
                 Outputs::Same => "same",
                 Outputs::Differ => "different",
@@ -187,7 +199,12 @@ mod tests {
 
     fn comparison(with: &[f64], without: &[f64]) -> Comparison {
         let samples = |walls: &[f64]| walls.iter().map(|&wall| Sample { wall, cpu: wall }).collect();
-        Comparison { with: samples(with), without: samples(without), outputs: Outputs::Same }
+        Comparison {
+            with: samples(with),
+            without: samples(without),
+            outputs: Outputs::Same,
+            disturbed: Vec::new(),
+        }
     }
 
     fn said(with: &[f64], without: &[f64]) -> String {
@@ -229,6 +246,17 @@ mod tests {
         assert!(comparison(&with, &without).ratio(|s| s.wall).differs);
         without[4] = 0.9;
         assert!(!comparison(&with, &without).ratio(|s| s.wall).differs);
+    }
+
+    #[test]
+    fn pairs_that_differ_much_are_told() {
+        assert_eq!(comparison(&[1.0; 3], &[2.0, 2.1, 2.2]).disturbances(), []);
+        let mut busy = comparison(&[1.0; 3], &[1.54, 2.0, 3.5]);
+        busy.disturbed.push(Disturbance::Stolen { percent: 7.0 });
+        let seen = busy.disturbances();
+        assert_eq!(seen.iter().map(Disturbance::kind).collect::<Vec<_>>(), ["stolen", "spread"]);
+        assert_eq!(busy.json()["disturbed"][0]["kind"], "stolen");
+        assert!(busy.json()["disturbed"][1]["text"].as_str().unwrap().contains("a factor of 2.3"));
     }
 
     #[test]

@@ -213,6 +213,6 @@ mod tests {
         let panels = panels(&experiments());
         assert_eq!(panels.len(), 5);
         assert!(panels.iter().all(|panel| panel.curves.iter().all(|(_, points)| points.len() == 5)));
-        assert!(plot::svg(&panels).unwrap().starts_with("<svg"));
+        assert!(plot::svg(&panels, "").unwrap().starts_with("<svg"));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 
 use millstream_cpu::Features;
 use millstream_measure::clock::Clock;
+use millstream_measure::disturbance::Disturbance;
 use millstream_measure::statistics::quantile;
 
 use super::Way;
@@ -67,6 +68,8 @@ pub struct Measured {
     pub call: String,
     /// Objects a second, over all threads, in the fastest tenth of the turns.
     pub objects_per_s: f64,
+    /// The speed of the fastest tenth of the turns over that of the median one.
+    pub spread: f64,
     /// The core's clock in GHz, where it could be measured.
     pub ghz: Option<f64>,
     /// The median time of an operation, in nanoseconds.
@@ -90,6 +93,13 @@ impl Measured {
     pub fn gb_per_s(&self) -> f64 {
         self.objects_per_s * self.bytes / 1e9
     }
+}
+
+/// Returns the most unsteady of the figures, if its turns differ too much.
+pub fn unsteady(cells: &[Measured]) -> Option<Disturbance> {
+    let worst = cells.iter().max_by(|a, b| a.spread.total_cmp(&b.spread))?;
+    let what = format!("the turns of {} of {}, {},", worst.algorithm, worst.size, worst.way);
+    Disturbance::spread(what, 1.0, worst.spread)
 }
 
 /// Compares and times one cell. Ways that don't know the algorithm give no result.
@@ -321,6 +331,7 @@ fn measured(mut timed: Timed, setting: &Setting<'_>, case: &Case, size: Size) ->
         call: timed.call,
         // Slower turns were disturbed by other work of the machine.
         objects_per_s: quantile(&speeds, 0.9),
+        spread: quantile(&speeds, 0.9) / quantile(&speeds, 0.5),
         ghz: (!timed.ghz.is_empty()).then(|| quantile(&timed.ghz, 0.9)),
         p50_ns: quantile(&timed.samples, 0.50),
         p99_ns: quantile(&timed.samples, 0.99),

@@ -5,6 +5,7 @@
 //! same memory, after the results of each were compared with those of our direct calls. To add a way,
 //! implement [`Way`] in a file of [`ways`] and give it a name in the command.
 
+pub mod about;
 pub mod algorithm;
 mod ffi;
 pub mod history;

@@ -202,6 +202,7 @@ fn value(cell: &Measured) -> Value {
         "cycles_per_object": cell.cycles().map(rounded),
         "p50_ns": rounded(cell.p50_ns),
         "p99_ns": rounded(cell.p99_ns),
+        "spread": rounded(cell.spread),
         "core_ghz": cell.ghz.map(rounded),
     })
 }
@@ -261,6 +262,7 @@ mod tests {
             threads: 2,
             call: "a, \"b\"".into(),
             objects_per_s: 5e7,
+            spread: 1.0,
             ghz: Some(3.0),
             p50_ns: 40.0,
             p99_ns: f64::NAN,

@@ -169,7 +169,7 @@ exist. With --pid 0. 1 if the process can't be traced, and 2 if the command was 
         "EXAMPLES",
         "Does it use hardware AES? How often, as DTrace counted? And a server, for ten seconds:
 
-  millstream trace -- openssl enc -aes-128-cbc -K 00 -iv 00 -in disk.img -out /dev/null
+  millstream trace -- openssl enc -aes-128-cbc -pbkdf2 -k secret -in disk.img -out /dev/null
   millstream trace --count -- openssl speed -seconds 1 -evp aes-128-cbc
   millstream trace --rate --seconds 10 -p $(pgrep -n nginx)
 
@@ -192,13 +192,16 @@ With all features, CMD runs under the same tracer, which answers CPUID truthfull
 and each program takes some milliseconds more to start.
 
 The standard output of CMD is read and digested, and the digests of both ways are compared. Programs that print times write \
-something else each time; nothing is said about their output then.",
+something else each time; nothing is said about their output then.
+
+A warning says when other programs or a hypervisor took processors meanwhile, or when the factors of the pairs differ by more than \
+a factor of 1.25: the processor time says more than the time then.",
     ),
     (
         "JSON",
         "An object: version (1), command, runs, with and without (each wall_s and cpu_s, arrays of seconds), wall_ratio and \
-cpu_ratio (each median, low, high, differs), output (same, different or varies), and layers, which is the member without \
-of millstream-run(1).",
+cpu_ratio (each median, low, high, differs), disturbed (an array of objects with kind and text, as in millstream-speed(1)), \
+output (same, different or varies), and layers, which is the member without of millstream-run(1).",
     ),
     (
         "EXIT STATUS",
@@ -295,7 +298,8 @@ instructions raise SIGILL. Programs that check any of the three choose other cod
   millstream sparc --isainfo
   millstream sparc --isainfo --hwcap \"-aes\"
 
-OpenSSL on a T4, with the crypto instructions that it executed, and on a T2, which has none:
+OpenSSL on a T4, with the crypto instructions that it executed, and on a T2, which has none. In a checkout, cargo xtask \
+openssl builds such a program and prints its place:
 
   millstream sparc --mix ./openssl speed -evp aes-128-cbc
   millstream sparc --cpu t2 ./openssl speed -evp aes-128-cbc",

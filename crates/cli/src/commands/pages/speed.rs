@@ -41,6 +41,14 @@ the ratio of the isolated queue's operations a second to those of the other ways
 of the queue in this process.",
     ),
     (
+        "WARNINGS",
+        "A warning on standard error says when something disturbed the measurement: a hypervisor that kept the processors for \
+others (more than 1 % of the time), other programs (more than a tenth of all processors), waiting for a processor (more than \
+2 % of the time), or turns of one figure that differ by more than a factor of 1.25. The ways take turns, so ratios within a run suffer \
+less than the figures. With --json the warnings are the member disturbed, an array of objects with kind (stolen, others, waited or \
+spread) and text.",
+    ),
+    (
         "EXIT STATUS",
         "0
   when everything was measured.
