@@ -123,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         "{word:<7}encrypt of {} bytes takes at most {AT_MOST} times cp: {ratio:.2} times (best runs {best_ratio:.2})",
         arguments.size
     );
+    about.warn();
     if arguments.recording.wanted()? {
         let value = json!({
             "about": about.json(), "bytes": arguments.size, "folder": arguments.dir,

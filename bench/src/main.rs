@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 use millstream_cpu::Features;
 
 use case::Case;
-use measure::{Cell, Effort, Setting};
+use measure::{Cell, Effort, Measured, Setting};
 use peers::Peer;
 use record::{Circumstances, Recording};
 
@@ -171,8 +171,10 @@ fn direct(arguments: &Direct) -> Result<(), String> {
         println!("{} cells, {ours} with a row of ours; {compared} outputs compared, all equal", cells.len());
         return Ok(());
     }
+    let about = about.with_turns(cells.iter().filter_map(Cell::ours).map(Measured::unsteadiness).collect());
     let verdicts = targets::verdicts(&cells);
     print!("{}", report::targets(&verdicts));
+    about.warn();
     write_out(arguments, &about, effort, &cells, &verdicts)
 }
 
@@ -231,7 +233,7 @@ fn write_out(
         std::fs::write(path, &json).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     if let Some(path) = &arguments.plot {
-        plot::draw(path, cells).map_err(|e| format!("{}: {e}", path.display()))?;
+        plot::draw(path, cells, &about.caption())?;
     }
     if arguments.recording.wanted()? {
         let by_case: Vec<&[Cell]> = cells.chunk_by(|a, b| a.case == b.case).collect();

@@ -47,6 +47,11 @@ impl Measured {
         median(self.ns.clone())
     }
 
+    /// Returns the ratio of the median turn's time to that of the best, which is near 1 on an idle machine.
+    pub fn unsteadiness(&self) -> f64 {
+        self.median_ns() / self.best_ns()
+    }
+
     pub fn best_ns(&self) -> f64 {
         self.ns.iter().copied().fold(f64::INFINITY, f64::min)
     }

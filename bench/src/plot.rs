@@ -1,9 +1,8 @@
-//! Draws a picture: throughput over size, with one panel for each main algorithm and one line for each row.
+//! Draws a picture: throughput over size, with one panel for each main algorithm and one curve for each row.
 
-use std::error::Error;
 use std::path::Path;
 
-use plotters::prelude::*;
+use millstream_measure::plot::{self, Panel};
 
 use crate::measure::{Cell, OURS};
 
@@ -19,87 +18,44 @@ const PANELS: [&str; 9] = [
     "hmac-sha256",
     "3des-cbc-decrypt",
 ];
-const COLUMNS: usize = 3;
-const PANEL: (u32, u32) = (480, 340);
 
-/// Colours that people with any colour vision can tell apart; ours is black.
-const PEERS: [(&str, RGBColor); 6] = [
-    ("openssl-3.0", RGBColor(0, 114, 178)),
-    ("openssl-3.6", RGBColor(86, 180, 233)),
-    ("aws-lc", RGBColor(230, 159, 0)),
-    ("ring", RGBColor(204, 121, 167)),
-    ("rustcrypto", RGBColor(213, 94, 0)),
-    ("ipsec-mb", RGBColor(0, 158, 115)),
-];
+/// The rows that get a curve, ours first. In every panel each has the same look.
+const ROWS: [&str; 7] = [OURS, "openssl-3.0", "openssl-3.6", "aws-lc", "ring", "rustcrypto", "ipsec-mb"];
 
-/// Draws the picture.
+/// Draws the picture. The caption stands below it.
 ///
 /// # Errors
 /// Fails when nothing that has a panel was measured, or the file can't be written.
-pub fn draw<'a>(path: &'a Path, cells: &[Cell]) -> Result<(), Box<dyn Error + 'a>> {
-    let panels: Vec<(&str, Vec<&Cell>)> = PANELS
-        .iter()
-        .map(|&name| (name, cells.iter().filter(|cell| cell.case.name() == name).collect::<Vec<_>>()))
-        .filter(|(_, cells)| cells.len() > 1)
-        .collect();
+pub fn draw(path: &Path, cells: &[Cell], caption: &str) -> Result<(), String> {
+    let panels: Vec<Panel> = PANELS.iter().filter_map(|name| panel(name, cells)).collect();
     if panels.is_empty() {
         return Err("nothing to draw: none of the main algorithms was measured at two sizes".into());
     }
-    let rows = panels.len().div_ceil(COLUMNS);
-    let size = (PANEL.0 * COLUMNS.min(panels.len()) as u32, PANEL.1 * rows as u32);
-    let root = SVGBackend::new(path, size).into_drawing_area();
-    root.fill(&WHITE)?;
-    for (area, (name, cells)) in root.split_evenly((rows, COLUMNS.min(panels.len()))).iter().zip(&panels) {
-        panel(area, name, cells)?;
-    }
-    root.present()?;
-    Ok(())
+    write(path, &panels, caption)
 }
 
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// Writes a picture to a file.
+///
+/// # Errors
+/// Names the file that can't be written.
+pub fn write(path: &Path, panels: &[Panel], caption: &str) -> Result<(), String> {
+    let svg = plot::svg(panels, caption)?;
+    std::fs::write(path, svg).map_err(|e| format!("{}: {e}", path.display()))
+}
 
-fn panel<'a>(area: &Area<'a>, name: &str, cells: &[&Cell]) -> Result<(), Box<dyn Error + 'a>> {
-    let sizes = cells.iter().map(|cell| cell.size as f64);
-    let (low, high) = sizes.fold((f64::MAX, 0f64), |(low, high), size| (low.min(size), high.max(size)));
-    let speeds =
-        || cells.iter().flat_map(|cell| cell.rows.iter().map(|row| cell.size as f64 / row.median_ns()));
-    let (slow, fast) =
-        speeds().fold((f64::MAX, 0f64), |(low, high), speed| (low.min(speed), high.max(speed)));
-    let mut chart = ChartBuilder::on(area)
-        .caption(format!("{name}, GB/s over bytes"), ("sans-serif", 16))
-        .margin(12)
-        .margin_right(28)
-        .x_label_area_size(28)
-        .y_label_area_size(48)
-        .build_cartesian_2d((low..high).log_scale().base(2.0), (slow * 0.8..fast * 1.25).log_scale())?;
-    chart
-        .configure_mesh()
-        .disable_mesh()
-        .x_label_formatter(&|size| format!("{size:.0}"))
-        .y_label_formatter(&|speed| format!("{speed:.2}"))
-        .draw()?;
-    let lines = PEERS.iter().copied().chain([(OURS, BLACK)]);
-    for (peer, colour) in lines {
-        let points: Vec<(f64, f64)> = cells
-            .iter()
-            .filter_map(|cell| {
-                let row = cell.rows.iter().find(|row| row.name == peer)?;
-                Some((cell.size as f64, cell.size as f64 / row.median_ns()))
-            })
-            .collect();
-        if points.is_empty() {
-            continue;
-        }
-        let style = colour.stroke_width(if peer == OURS { 3 } else { 1 });
-        chart
-            .draw_series(LineSeries::new(points, style))?
-            .label(peer)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], style));
+fn panel(name: &str, cells: &[Cell]) -> Option<Panel> {
+    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.case.name() == name).collect();
+    if cells.len() < 2 {
+        return None;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .draw()?;
-    Ok(())
+    let point = |cell: &&Cell, peer: &str| {
+        let row = cell.rows.iter().find(|row| row.name == peer)?;
+        Some((cell.size as f64, cell.size as f64 / row.median_ns()))
+    };
+    let curve = |peer: &&str| {
+        let points = cells.iter().filter_map(|cell| point(cell, peer)).collect();
+        (peer.to_string(), points)
+    };
+    let curves = ROWS.iter().map(curve).collect();
+    Some(Panel { title: name.to_owned(), x: "bytes", y: "GB a second", curves })
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use millstream_cpu::Features;
+use millstream_measure::calendar;
+use millstream_measure::disturbance::{Disturbance, Watch};
 use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
@@ -55,23 +56,53 @@ pub struct Circumstances {
     pub commit: String,
     pub peers: Vec<(String, String)>,
     pub absent: Vec<String>,
+    watch: Watch,
+    unsteady: Option<Disturbance>,
 }
 
 impl Circumstances {
     pub fn now(features: Features, peers: Vec<(String, String)>, absent: Vec<String>) -> Self {
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Circumstances {
             command: std::env::args().skip(1).collect::<Vec<_>>().join(" "),
-            date: civil_date(seconds / 86_400),
+            date: calendar::today(),
             processor: millstream_cpu::processor_name(),
             features,
             commit: commit(),
             peers,
             absent,
+            watch: Watch::start(),
+            unsteady: None,
         }
     }
 
-    /// Returns the heading of a report, one fact a line.
+    /// Allows for processes that are part of the measurement and may use so many processors.
+    pub fn beside(mut self, helpers: f64) -> Self {
+        self.watch = self.watch.beside(helpers);
+        self
+    }
+
+    /// Adds how unsteady the turns of a figure were: each ratio is that of a median to the best turn.
+    pub fn with_turns(mut self, ratios: Vec<f64>) -> Self {
+        self.unsteady = Disturbance::spread("the turns of a figure", 1.0, median(ratios));
+        self
+    }
+
+    /// Returns what has disturbed the run since it began.
+    fn disturbed(&self) -> Vec<Disturbance> {
+        self.watch.seen().into_iter().chain(self.unsteady.clone()).collect()
+    }
+
+    /// Says on standard error what has disturbed the run.
+    pub fn warn(&self) {
+        self.disturbed().iter().for_each(|what| eprintln!("millstream-bench: warning: {what}"));
+    }
+
+    /// Returns the line below a picture.
+    pub fn caption(&self) -> String {
+        format!("{}, {}, commit {}", self.processor, self.date, self.commit)
+    }
+
+    /// Returns the heading of a report, one fact a line. At the end of a run it also says what disturbed it.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             format!("{}, commit {}", self.date, self.commit),
@@ -82,6 +113,7 @@ impl Circumstances {
         ];
         lines.extend(self.peers.iter().map(|(name, version)| format!("{name}: {version}")));
         lines.extend(self.absent.iter().map(|why| format!("absent: {why}")));
+        lines.extend(self.disturbed().iter().map(|what| format!("disturbed: {what}")));
         lines
     }
 
@@ -111,6 +143,8 @@ impl Circumstances {
             "peers": self.peers.iter().map(|(name, version)| json!({"name": name, "version": version}))
                 .collect::<Vec<_>>(),
             "absent": self.absent,
+            "disturbed": self.disturbed().iter()
+                .map(|what| json!({"kind": what.kind(), "text": what.to_string()})).collect::<Vec<_>>(),
         })
     }
 }
@@ -132,24 +166,6 @@ fn commit() -> String {
     let Some(head) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
     if changed { format!("{head}{CHANGES}") } else { head }
-}
-
-/// Returns the Gregorian date of a day counted from 1970-01-01.
-fn civil_date(days: u64) -> String {
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (mut year, mut left) = (1970, days);
-    while left >= 365 + u64::from(leap(year)) {
-        left -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while left >= months[month] {
-        left -= months[month];
-        month += 1;
-    }
-    format!("{year}-{:02}-{:02}", month + 1, left + 1)
 }
 
 /// Returns everything about a run of direct calls.
@@ -294,13 +310,5 @@ mod tests {
             }
         }
         assert!(seen > 10);
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(civil_date(0), "1970-01-01");
-        assert_eq!(civil_date(59), "1970-03-01");
-        assert_eq!(civil_date(11_016), "2000-02-29");
-        assert_eq!(civil_date(20_513), "2026-03-01");
     }
 }

@@ -163,7 +163,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         println!("test result: ok. {} passed; 0 failed", Work::ALL.len());
         return Ok(());
     }
-    let about = Circumstances::now(features, Vec::new(), Vec::new());
+    // The worker is part of what is measured.
+    let about = Circumstances::now(features, Vec::new(), Vec::new()).beside(1.0);
     let mut run =
         Run { arguments, features, service: &service, peer: &mut peer, worker, figures: Vec::new() };
     if client == worker {

@@ -118,6 +118,9 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         println!("{} cells; {compared} objects compared, all equal", cells.len());
         return Ok(());
     }
+    let turns = cells.iter().filter_map(Cell::ours).map(measure::Measured::unsteadiness);
+    let about = about.with_turns(turns.collect());
+    about.warn();
     arguments.write_out(&about, &cells)
 }
 
@@ -223,7 +226,7 @@ impl Arguments {
             std::fs::write(path, &json).map_err(|e| format!("{}: {e}", path.display()))?;
         }
         if let Some(path) = &self.plot {
-            plot::draw(path, cells).map_err(|e| format!("{}: {e}", path.display()))?;
+            plot::draw(path, cells, &about.caption())?;
         }
         if self.recording.wanted()? {
             let same = |a: &Cell, b: &Cell| {
@@ -237,7 +240,7 @@ impl Arguments {
             for path in write(FOLDER.as_ref(), &stem, &[("json", json), ("md", markdown)])? {
                 println!("recorded in {}", path.display());
             }
-            match plot::draw(&picture, cells) {
+            match plot::draw(&picture, cells, &about.caption()) {
                 Ok(()) => println!("drawn in {}", picture.display()),
                 Err(why) => println!("no picture: {why}"),
             }

@@ -114,6 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let missing: Vec<_> = missing.iter().map(|(algorithm, kernel)| (*algorithm, kernel.name)).collect();
     let run = report::Run { about: &about, arguments, leak: &leak, findings: &findings, missing: &missing };
     print!("{}", run.text());
+    about.warn();
     write_out(arguments, &about, &run)?;
     verdict(&findings)
 }
