@@ -23,8 +23,29 @@ pub fn check() -> Result<(), String> {
             }
         }
     }
+    faults.extend(book(&root().join("docs"))?);
     println!("{count} links in {} documents", documents.len());
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+}
+
+/// Compares the pages of the book with its summary. Each page is a chapter, once, and each chapter is a page.
+fn book(folder: &Path) -> Result<Vec<String>, String> {
+    let summary = folder.join("SUMMARY.md");
+    let chapters: Vec<String> = targets(&read(&summary)?).into_iter().map(|(_, target)| target).collect();
+    let mut pages = Vec::new();
+    find(folder, true, &mut pages)?;
+    let name = |page: &PathBuf| page.strip_prefix(folder).ok().map(|name| name.display().to_string());
+    let pages: Vec<String> = pages.iter().filter(|page| **page != summary).filter_map(name).collect();
+    Ok(unlike(&chapters, &pages))
+}
+
+/// Names the pages that are no chapter or several, and the chapters that are no page.
+fn unlike(chapters: &[String], pages: &[String]) -> Vec<String> {
+    let times = |page: &String| chapters.iter().filter(|chapter| *chapter == page).count();
+    let faults = pages.iter().filter(|page| times(page) != 1);
+    let faults = faults.map(|page| format!("docs/{page}: SUMMARY.md names it {} times", times(page)));
+    let missing = chapters.iter().filter(|chapter| !pages.contains(chapter));
+    faults.chain(missing.map(|chapter| format!("docs/SUMMARY.md: {chapter} is no page"))).collect()
 }
 
 /// Collects the documents of a folder, in the order of their names.
@@ -128,6 +149,18 @@ mod tests {
     fn headings_are_named_as_they_are_linked_to() {
         let text = "# One `word`, two\n## Keys & ends\n```\n# no heading\n```\n## Again\n### Again\n#no\n";
         assert_eq!(anchors(text), ["one-word-two", "keys--ends", "again", "again-1"]);
+    }
+
+    #[test]
+    fn every_page_is_a_chapter() {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let faults = unlike(&names(&["a.md", "b.md", "a.md"]), &names(&["a.md", "c.md"]));
+        let expected = [
+            "docs/a.md: SUMMARY.md names it 2 times",
+            "docs/c.md: SUMMARY.md names it 0 times",
+            "docs/SUMMARY.md: b.md is no page",
+        ];
+        assert_eq!(faults, expected);
     }
 
     #[test]

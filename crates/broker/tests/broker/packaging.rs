@@ -7,6 +7,7 @@ use millstream_broker::rules::Policy;
 
 pub const TRIALS: &[(&str, fn())] = &[
     ("the example policy can be used", example_policy),
+    ("every key of a policy is documented, with its limits", documented_policy),
     ("systemd understands the units", units),
     ("workers need nothing of /proc but links of their own", proc_of_the_unit),
 ];
@@ -30,6 +31,53 @@ fn example_policy() {
     assert!(examples.len() > 5);
     let text = format!("{text}\n{}", examples.join("\n"));
     Policy::parse(&text, Path::new("policy.toml")).unwrap();
+}
+
+fn documented_policy() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let chapter = |title: &str| {
+        let (_, rest) =
+            page.split_once(&format!("\n## {title}")).unwrap_or_else(|| panic!("no chapter {title}"));
+        rest.split("\n## ").next().unwrap().to_owned()
+    };
+    let whom = chapter("Whom a section is for");
+    let section = chapter("What a section grants");
+    let user = section.clone() + &whom;
+    let limits = chapter("What the service has in all");
+    let operators = chapter("Operators");
+    let mut keys = 0;
+    for (header, chapter) in [
+        ("[default]", &section),
+        ("[[user]]", &user),
+        ("[[group]]", &user),
+        ("[limits]", &limits),
+        ("[operators]", &operators),
+    ] {
+        // The parser knows its keys, and says so.
+        let text = format!("{header}\nno_such_key = 1\n");
+        let error = Policy::parse(&text, Path::new("policy.toml")).unwrap_err().to_string();
+        let (_, names) = error.split_once("expected one of ").unwrap_or_else(|| panic!("{header}: {error}"));
+        for key in names.split('`').skip(1).step_by(2).filter(|name| *name != "no_such_key = 1") {
+            assert!(chapter.contains(&format!("`{key}`")), "docs/policy.md does not have {key} of {header}");
+            keys += 1;
+            // A number's limits are those that its error names.
+            let whom = match header {
+                "[[user]]" => "uid = 0\n",
+                "[[group]]" => "gid = 0\n",
+                _ => "",
+            };
+            let text = format!("{header}\n{whom}{key} = 4294967295\n");
+            let Err(error) = Policy::parse(&text, Path::new("policy.toml")) else { continue };
+            let error = error.to_string();
+            let Some((_, allowed)) = error.split_once("it must be from ") else { continue };
+            let words: Vec<&str> = allowed.split([' ', ',']).collect();
+            let row = chapter.lines().find(|line| line.starts_with(&format!("| `{key}` |"))).unwrap();
+            let expected = format!("| {} … {} |", words[0], words[2]);
+            assert!(row.contains(&expected), "docs/policy.md, {key}: not {expected} in {row}");
+        }
+    }
+    assert!(keys > 60, "{keys}");
 }
 
 fn units() {

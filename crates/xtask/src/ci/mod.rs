@@ -20,6 +20,7 @@ const STEPS: &[(&str, Step)] = &[
     ("deps", |_| deps::check()),
     ("voice", |_| voice::check()),
     ("links", |_| links::check()),
+    ("book", steps::book),
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),

@@ -14,6 +14,15 @@ pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     run(doc)
 }
 
+/// Makes pages of the book below `target/book`. The step `links` has checked its chapters already.
+pub fn book(pipeline: &mut Pipeline) -> Result<(), String> {
+    if !works("mdbook", &["--version"]) {
+        pipeline.skip("mdbook is not installed: the book's chapters and links were checked, and no pages were made of them");
+        return Ok(());
+    }
+    run(command("mdbook", &["build", "docs"]))
+}
+
 /// Checks licences, bans and sources always, and advisories if the database can be reached.
 pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["deny", "--version"]) {

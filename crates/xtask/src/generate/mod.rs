@@ -1,4 +1,8 @@
-//! Files made from the code: the table of kernels in `docs/kernels.md`, the C header, man pages and completions.
+//! Files made from the code: the table of kernels in `docs/kernels.md`, the C header, man pages, completions, and the pages of
+//! the book that list those.
+
+mod pages;
+mod ways;
 
 use std::path::Path;
 
@@ -12,6 +16,12 @@ const END: &str = "<!-- end of kernels -->\n";
 const MILLSTREAM: &str = "target/checked/millstream";
 /// The page that has the table of kernels.
 const KERNELS: &str = "docs/kernels.md";
+/// The page that says which way to compute is best when.
+const WAYS: &str = "docs/ways.md";
+/// The page that lists the functions of the C library.
+const C_API: &str = "docs/c-api.md";
+/// The page that lists the manual.
+const MANUAL: &str = "docs/manual.md";
 const MANUALS: &str = "docs/man";
 const COMPLETIONS: &str = "docs/completions";
 
@@ -35,11 +45,20 @@ pub fn generate(check: bool, build: bool) -> Result<(), String> {
     let page = std::fs::read_to_string(&path).map_err(|e| format!("{KERNELS}: {e}"))?;
     write(&path, with_kernels(&page)?.as_bytes(), check, &mut stale)?;
 
-    write(&root().join(HEADER), &header()?, check, &mut stale)?;
+    let path = root().join(WAYS);
+    let page = std::fs::read_to_string(&path).map_err(|e| format!("{WAYS}: {e}"))?;
+    write(&path, ways::page(&page, &record()?)?.as_bytes(), check, &mut stale)?;
+
+    let header = header()?;
+    write(&root().join(HEADER), &header, check, &mut stale)?;
+    let c_api = pages::c_api(&String::from_utf8_lossy(&header));
+    write(&root().join(C_API), c_api.as_bytes(), check, &mut stale)?;
 
     std::fs::create_dir_all(fresh.join("man")).map_err(|e| format!("{}: {e}", fresh.display()))?;
     run(command(MILLSTREAM, &["man", "target/generated/man"]))?;
     copy_all(&fresh.join("man"), &root().join(MANUALS), check, &mut stale)?;
+    let manual = pages::manual(&texts(&fresh.join("man"))?)?;
+    write(&root().join(MANUAL), manual.as_bytes(), check, &mut stale)?;
     for shell in ["bash", "fish", "zsh"] {
         let output = command(MILLSTREAM, &["completions", shell])
             .output()
@@ -54,6 +73,12 @@ pub fn generate(check: bool, build: bool) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("not up to date: {}; run `cargo xtask generate`", stale.join(", ")))
+}
+
+/// Reads the record that says which way is best when.
+fn record() -> Result<Value, String> {
+    let text = std::fs::read(root().join(ways::RECORD)).map_err(|e| format!("{}: {e}", ways::RECORD))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", ways::RECORD))
 }
 
 /// Makes the C library's header from the doc comments and signatures of its functions.
@@ -75,6 +100,19 @@ fn copy_all(from: &Path, to: &Path, check: bool, stale: &mut Vec<String>) -> Res
         count += 1;
     }
     if count > 0 { Ok(()) } else { Err(format!("{}: nothing was generated", from.display())) }
+}
+
+/// Returns the names and texts of a folder's files, in the order of the names.
+fn texts(folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let fail = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let text = std::fs::read_to_string(entry.path()).map_err(fail)?;
+        texts.push((entry.file_name().to_string_lossy().into_owned(), text));
+    }
+    texts.sort();
+    Ok(texts)
 }
 
 fn write(path: &Path, text: &[u8], check: bool, stale: &mut Vec<String>) -> Result<(), String> {
