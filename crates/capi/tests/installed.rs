@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use millstream_testkit::install::{install, root};
+
 /// The programs of docs/c, and a line that each prints: known answers of the standards where there are any.
 const PROGRAMS: &[(&str, &[&str])] = &[
     (
@@ -42,21 +44,6 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 ];
 
 const STRICT: &[&str] = &["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// `cargo xtask install`, in the profile of this test.
-fn install(arguments: &[&str]) -> Output {
-    // The folder that this test was built into bears the profile's name, but for one.
-    let program = std::env::current_exe().unwrap();
-    let folder = program.ancestors().nth(2).and_then(Path::file_name).and_then(|name| name.to_str()).unwrap();
-    let profile = if folder == "debug" { "dev" } else { folder };
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root()).args(["xtask", "install"]);
-    cargo.args(["--profile", profile]).args(arguments).output().unwrap()
-}
 
 /// Returns the folder of the installation, which is made once for all tests.
 fn prefix() -> &'static Path {

@@ -3,6 +3,7 @@
 
 pub mod cavp;
 mod guard;
+pub mod install;
 mod openssl;
 mod program;
 mod ran;
