@@ -31,7 +31,7 @@
 //! # An example
 //! One of `docs/c`, all of which the tests compile and run:
 //! ```c
-#![doc = include_str!("../../../docs/c/direct.c")]
+#![doc = include_str!("../examples/direct.c")]
 //! ```
 #![deny(unsafe_code)]
 

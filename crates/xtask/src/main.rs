@@ -1,6 +1,7 @@
 //! Millstream's development tasks. `cargo xtask ci` is the whole pipeline.
 
 mod ci;
+mod crates;
 mod demo;
 mod deps;
 mod generate;

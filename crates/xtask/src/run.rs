@@ -82,3 +82,21 @@ fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
+
+/// Runs a command to its end, and returns what it wrote to standard output.
+///
+/// # Errors
+/// When it can't be started or fails, naming it, or when it wrote no text.
+pub fn output(mut command: Command) -> Result<String, String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|e| format!("{}: {e}", shown(&command)))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", shown(&command), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|e| format!("{}: {e}", shown(&command)))
+}
+
+/// Puts the name of a file before what went wrong with it.
+pub fn at(path: &Path) -> impl Fn(std::io::Error) -> String {
+    move |e| format!("{}: {e}", path.display())
+}

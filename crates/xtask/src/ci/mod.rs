@@ -8,7 +8,7 @@ mod times;
 use std::time::Instant;
 
 use crate::run::{CHECKED, RELEASE, command, run};
-use crate::{deps, generate, links, openssl, setup, upstream, vectors, voice};
+use crate::{crates, deps, generate, links, openssl, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
@@ -21,6 +21,7 @@ const STEPS: &[(&str, Step)] = &[
     ("voice", |_| voice::check()),
     ("links", |_| links::check()),
     ("book", steps::book),
+    ("crates", |_| crates::check()),
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
@@ -35,10 +36,13 @@ const STEPS: &[(&str, Step)] = &[
 ];
 
 /// The steps that follow with `--deep` only.
-const DEEP: &[(&str, Step)] = &[("upstream", |p| {
-    p.passed += upstream::all()?;
-    Ok(())
-})];
+const DEEP: &[(&str, Step)] = &[
+    ("upstream", |p| {
+        p.passed += upstream::all()?;
+        Ok(())
+    }),
+    ("crates-build", |_| crates::build()),
+];
 
 /// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
 /// not wait for cargo's lock. Most use one processor only, and beside the others they take little time that would not

@@ -142,7 +142,7 @@ pub fn check() -> Result<(), String> {
             continue;
         }
         let Some((_, allowed)) = ALLOWED.iter().find(|(listed, _)| *listed == name) else {
-            faults.push(format!("{name} is not listed in crates/xtask/src/deps.rs"));
+            faults.push(format!("{name} is not listed in crates/xtask/src/deps/mod.rs"));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {

@@ -1,0 +1,1 @@
+../../../docs/c/direct.c
