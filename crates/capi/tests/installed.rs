@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use millstream_testkit::install::{install, root};
+use millstream_testkit::install::{install, install_command, root, uninstall};
 
 /// The programs of docs/c, and a line that each prints: known answers of the standards where there are any.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -171,6 +171,18 @@ fn programs_run_with_the_static_library() {
     assert!(!said(&output).contains("libmillstream"), "{}", said(&output));
 }
 
+/// A program without any shared library, linked as the pkg-config file says it.
+#[test]
+fn a_program_can_be_static_as_a_whole() {
+    let mut flags = vec!["-static".to_owned()];
+    flags.extend(pkg_config(&["--cflags", "--static", "--libs"]));
+    let program = compile("direct", "whole", &flags);
+    let output = Command::new(&program).output().unwrap();
+    assert!(said(&output).contains("opened: one small object"), "{}", said(&output));
+    let output = Command::new("readelf").arg("--dynamic").arg(&program).output().unwrap();
+    assert!(!said(&output).contains("NEEDED"), "{}", said(&output));
+}
+
 /// C's side under the address and undefined-behaviour sanitizers; what the library allocates is looked through for leaks with it.
 #[test]
 fn programs_leak_nothing_under_sanitizers() {
@@ -328,6 +340,77 @@ fn a_staged_install_says_where_it_will_be() {
     // The installed files are those that the paths of this prefix name.
     let own = std::fs::read_to_string(prefix().join("lib/systemd/system/millstream.service")).unwrap();
     assert!(own.contains(&format!("ExecStart={}/bin/millstream", prefix().display())), "{own}");
+}
+
+/// Programs and libraries have no symbols but those that a loader or linker needs, unless they are asked for.
+#[test]
+fn what_is_installed_is_stripped() {
+    for file in
+        ["bin/millstream", "lib/libmillstream.so", "lib/ossl-modules/millstream.so", "lib/libmillstream.a"]
+    {
+        let output =
+            Command::new("readelf").args(["--sections", "--wide"]).arg(prefix().join(file)).output().unwrap();
+        let sections = String::from_utf8_lossy(&output.stdout);
+        assert!(sections.contains(".text") && !sections.contains(".debug_line"), "{file}");
+        if !file.ends_with(".a") {
+            assert!(!sections.contains(" .symtab"), "{file}");
+        }
+    }
+    // Static tracepoints are in a note, which stays.
+    let output =
+        Command::new("readelf").arg("--notes").arg(prefix().join("bin/millstream")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("stapsdt"), "no tracepoints");
+}
+
+#[test]
+fn an_uninstall_removes_what_was_installed_and_nothing_else() {
+    prefix();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    // What others have there stays, in folders that both use too.
+    std::fs::create_dir_all(at("share/man/man1")).unwrap();
+    std::fs::create_dir_all(at("share/empty")).unwrap();
+    std::fs::write(at("share/man/man1/other.1"), "").unwrap();
+    let arguments = ["--prefix", folder.path().to_str().unwrap()];
+    let output = install(&arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("the loader does not search"), "{}", said(&output));
+    std::fs::write(at("bin/mine"), "").unwrap();
+    // A file of an older version, which was on its list.
+    let list = at("share/millstream/installed");
+    let old = at("lib/libmillstream.so.0.0.9");
+    std::fs::write(&old, "").unwrap();
+    let text = std::fs::read_to_string(&list).unwrap();
+    std::fs::write(&list, format!("{text}file {}\n", old.display())).unwrap();
+    assert!(install(&arguments).status.success() && !old.exists());
+
+    let output = uninstall(&arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    let policy = at("etc/millstream/policy.toml");
+    let mine = [at("bin/mine"), at("share/man/man1/other.1")];
+    assert_eq!(files(folder.path()), mine.iter().cloned().chain([policy.clone()]).collect());
+    assert!(at("share/empty").exists() && !at("lib").exists() && !at("share/fish").exists());
+    let again = uninstall(&arguments);
+    assert!(
+        !again.status.success() && said(&again).contains("has installed nothing here"),
+        "{}",
+        said(&again)
+    );
+
+    assert!(install(&arguments).status.success() && policy.exists());
+    assert!(uninstall(&[&arguments[..], &["--purge"]].concat()).status.success());
+    assert_eq!(files(folder.path()), mine.into());
+    assert!(!at("etc/millstream").exists());
+}
+
+#[test]
+fn an_install_without_strip_says_so_and_leaves_nothing() {
+    prefix();
+    let folder = tempfile::tempdir().unwrap();
+    let mut install = install_command(&["--prefix", folder.path().to_str().unwrap()]);
+    let output = install.env("STRIP", "/nowhere/strip").output().unwrap();
+    assert!(!output.status.success() && said(&output).contains("--unstripped"), "{}", said(&output));
+    assert!(files(folder.path()).is_empty());
 }
 
 #[test]

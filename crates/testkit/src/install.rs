@@ -40,7 +40,22 @@ pub fn cargo() -> Command {
 /// # Panics
 /// When cargo can't be started.
 pub fn install(arguments: &[&str]) -> Output {
+    install_command(arguments).output().expect("cargo runs")
+}
+
+/// Returns `cargo xtask install` in the profile of the running test, to be changed and run.
+pub fn install_command(arguments: &[&str]) -> Command {
     let mut cargo = cargo();
     cargo.args(["xtask", "install", "--profile", &profile()]).args(arguments);
+    cargo
+}
+
+/// Runs `cargo xtask uninstall`.
+///
+/// # Panics
+/// When cargo can't be started.
+pub fn uninstall(arguments: &[&str]) -> Output {
+    let mut cargo = cargo();
+    cargo.args(["xtask", "uninstall"]).args(arguments);
     cargo.output().expect("cargo runs")
 }

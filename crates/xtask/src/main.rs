@@ -72,6 +72,8 @@ enum Task {
     Upstream(upstream::Upstream),
     /// Build and install the command, the C library, the provider, and what belongs to them.
     Install(install::Install),
+    /// Remove what `install` has put below a prefix, and nothing else.
+    Uninstall(install::Uninstall),
 }
 
 fn main() -> ExitCode {
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Task::Generate { check } => generate::generate(check, true),
         Task::Upstream(upstream) => upstream.run(),
         Task::Install(install) => install.run(),
+        Task::Uninstall(uninstall) => uninstall.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

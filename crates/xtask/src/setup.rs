@@ -141,7 +141,8 @@ fn apt(arguments: &[&str]) -> std::process::Command {
     command
 }
 
-fn is_root() -> bool {
+/// Returns true if this user is root.
+pub fn is_root() -> bool {
     std::process::Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
 }
 
