@@ -8,6 +8,7 @@ mod generate;
 mod install;
 mod links;
 mod openssl;
+mod release;
 mod run;
 mod setup;
 mod upstream;
@@ -74,6 +75,8 @@ enum Task {
     Install(install::Install),
     /// Remove what `install` has put below a prefix, and nothing else.
     Uninstall(install::Uninstall),
+    /// Make Debian packages, archives, an image for containers, and the lists that go with them.
+    Release(release::Release),
 }
 
 fn main() -> ExitCode {
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Task::Upstream(upstream) => upstream.run(),
         Task::Install(install) => install.run(),
         Task::Uninstall(uninstall) => uninstall.run(),
+        Task::Release(release) => release.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -47,7 +47,10 @@ const PACKAGES: &[Package] = &[
     ("openssh-server", "sshd on the OpenSSL provider"),
     ("openssh-client", "ssh and scp on the OpenSSL provider"),
     ("python3", "hashlib and ssl on the OpenSSL provider"),
-    ("dpkg-dev", "unpacking sources of other projects, whose tests are in no package"),
+    (
+        "dpkg-dev",
+        "unpacking sources of other projects, whose tests are in no package, and what packages depend on",
+    ),
     ("procps", "what the tests' servers leave running"),
     ("gnupg", "gpg with and without AES"),
     ("python3-cryptography", "Python's cryptography with and without AES, on Debian's OpenSSL"),
@@ -61,6 +64,10 @@ const PACKAGES: &[Package] = &[
     ("util-linux", "setpriv and unshare, for sandboxes"),
     ("fish", "completions in a real fish"),
     ("zsh", "completions in a real zsh"),
+    ("xz-utils", "archives of the release"),
+    ("lintian", "Debian's rules for packages"),
+    ("mmdebstrap", "a clean Debian system in which packages are tried, and the base of the image"),
+    ("skopeo", "reading the image for containers"),
 ];
 
 /// Compilers and runtimes, each with a program of it and the package that has it. One from elsewhere is as good.

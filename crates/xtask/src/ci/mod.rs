@@ -8,7 +8,7 @@ mod times;
 use std::time::Instant;
 
 use crate::run::{CHECKED, RELEASE, command, run};
-use crate::{crates, deps, generate, links, openssl, setup, upstream, vectors, voice};
+use crate::{crates, deps, generate, links, openssl, release, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
@@ -33,6 +33,7 @@ const STEPS: &[(&str, Step)] = &[
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("bench-once", steps::bench_once),
+    ("release", steps::release),
 ];
 
 /// The steps that follow with `--deep` only.
@@ -42,6 +43,7 @@ const DEEP: &[(&str, Step)] = &[
         Ok(())
     }),
     ("crates-build", |_| crates::build()),
+    ("release-again", |_| release::build_again()),
 ];
 
 /// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
@@ -53,6 +55,7 @@ const BESIDE: &[(&str, Step)] = &[
         Ok(())
     }),
     ("openssl", |p| openssl::openssl(p.deep)),
+    ("clean-root", |_| release::clean_root().map(drop)),
     ("miri", steps::miri),
     ("aarch64", steps::aarch64),
     ("loom", steps::loom),
@@ -63,7 +66,8 @@ const BESIDE: &[(&str, Step)] = &[
 const TOOLS: &str = "tools";
 
 /// Pairs of steps, of which the second must have ended before the first begins.
-const AFTER: &[(&str, &str)] = &[("deny", TOOLS), ("programs", "openssl"), ("bench-once", "openssl")];
+const AFTER: &[(&str, &str)] =
+    &[("deny", TOOLS), ("programs", "openssl"), ("bench-once", "openssl"), ("release", "clean-root")];
 
 /// Runs the pipeline, or the steps whose name contains `only`. With `deep` it also runs the tests that take too long
 /// for each change.

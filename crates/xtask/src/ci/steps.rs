@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::pipeline::{ALL, BENCHES, PASSED, PROGRAMS, Pipeline};
-use crate::openssl;
 use crate::run::{CHECKED, RELEASE, command, root, run, works};
+use crate::{openssl, release};
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
@@ -76,6 +76,14 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["sparc", "--check-only"]].concat()))
+}
+
+/// Makes the packages from the release that the steps before have built, and tries them in a clean system.
+pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
+    let checked = release::check()?;
+    pipeline.passed += checked.passed;
+    checked.skipped.iter().for_each(|why| pipeline.skip(why));
+    Ok(())
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";

@@ -25,7 +25,6 @@ pub struct Item {
     /// The path from which programs will use the file.
     pub at: PathBuf,
     pub what: What,
-    #[expect(dead_code, reason = "packages will be made by part")]
     pub part: Part,
 }
 
