@@ -85,11 +85,16 @@ fn beside(source: &Path, file: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in source.parent().unwrap_or(source).join(file).components() {
         match part {
-            Component::ParentDir if path.pop() => {}
+            // Beyond the crate's folder there is nothing to go back from.
+            Component::ParentDir if path.components().next_back().is_some_and(is_name) => drop(path.pop()),
             part => path.push(part),
         }
     }
     path
+}
+
+fn is_name(part: Component) -> bool {
+    matches!(part, Component::Normal(_))
 }
 
 #[cfg(test)]
