@@ -211,6 +211,18 @@ pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
     }
 }
 
+/// Returns the children of a process that run in its memory: vfork made them, and they have not called exec yet.
+pub(super) fn borrowers(pid: Pid) -> Vec<Pid> {
+    let threads = threads(pid).unwrap_or_default();
+    let lists = threads.iter().filter_map(|tid| {
+        // Without this file, which is a kernel's option, such children are not found.
+        std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/children")).ok()
+    });
+    let children = lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let children = children.filter_map(|child| Pid::from_raw(child.parse().ok()?));
+    children.filter(|child| sys::share_memory(pid, *child)).collect()
+}
+
 fn lives(tid: Pid) -> bool {
     Status::of(tid).is_some_and(|status| status.lives())
 }

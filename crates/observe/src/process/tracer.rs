@@ -5,11 +5,12 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use super::attach::{AttachError, process_of, seize_all};
+use super::attach::{AttachError, borrowers, process_of, seize_all};
 use super::launch::{Launch, launch};
 use super::processes::{HELD, Processes, State, Task, alive};
 use super::siginfo::SI_KERNEL;
@@ -147,6 +148,17 @@ impl Tracer {
             return Ok(pid);
         }
         let image = Image::of(pid);
+        self.stop_all(pid, &image, State::Running)?;
+        if self.processes.threads(pid).is_empty() {
+            return Err(gone());
+        }
+        self.take_in_borrowers(pid, &image)?;
+        self.main.untold.push(pid);
+        Ok(pid)
+    }
+
+    /// Seizes and stops all threads of a process.
+    fn stop_all(&mut self, pid: Pid, image: &Rc<Image>, state: State) -> io::Result<()> {
         for tid in seize_all(pid, options(Launch::default()))? {
             let mut thread = Thread::new(tid, pid, image.clone());
             if let Some(status) = sys::wait_soon(tid) {
@@ -155,13 +167,34 @@ impl Tracer {
                 }
                 self.processes.ready.push_back((tid, status));
             }
-            self.processes.tasks.insert(tid, Task { thread, state: State::Running });
+            self.processes.tasks.insert(tid, Task { thread, state });
         }
-        if self.processes.threads(pid).is_empty() {
-            return Err(gone());
+        Ok(())
+    }
+
+    /// Stops the children that run in the memory of a process. They were born before it was attached to, so nobody has
+    /// reported them, and they would die of a breakpoint.
+    fn take_in_borrowers(&mut self, pid: Pid, image: &Rc<Image>) -> io::Result<()> {
+        let is_new = |child: &Pid| self.processes.threads(*child).is_empty();
+        for child in borrowers(pid).into_iter().filter(is_new).collect::<Vec<_>>() {
+            match self.stop_all(child, image, State::Awaited { parent: pid, shares_memory: true }) {
+                Ok(()) if sys::share_memory(pid, child) => self.take_in_borrowers(child, image)?,
+                // The child called exec or ended before it was seized.
+                Ok(()) => self.forget(child),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
-        self.main.untold.push(pid);
-        Ok(pid)
+        Ok(())
+    }
+
+    /// Lets go of a process that no watcher knows.
+    fn forget(&mut self, pid: Pid) {
+        for tid in self.processes.threads(pid) {
+            self.processes.tasks.remove(&tid);
+            self.processes.ready.retain(|(ready, _)| *ready != tid);
+            let _ = sys::detach(tid, 0);
+        }
     }
 
     fn new(launched: bool) -> io::Result<Tracer> {

@@ -169,6 +169,29 @@ fn a_process_that_has_children_all_the_time_is_let_go() {
 }
 
 #[test]
+fn a_child_in_its_parent_s_memory_outlives_an_attachment_to_the_parent() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        for ends_first in [true, false] {
+            let child =
+                Command::new(&subject).args(["borrows", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
+            sleep(Duration::from_millis(300));
+            let front = attach(mode, child.id());
+            wait_for_tracer(child.id(), true);
+            sleep(Duration::from_millis(200));
+            if !ends_first {
+                send(front.id(), "-INT");
+            }
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{mode:?} {output:?}");
+            let told = front.wait_with_output().unwrap();
+            let text = String::from_utf8_lossy(&told.stderr);
+            assert!(told.status.success() && text.contains("AES: Yes"), "{mode:?} {text}");
+        }
+    }
+}
+
+#[test]
 fn a_process_outlives_the_command_being_killed() {
     let Some(child) = working("15") else { return };
     for round in 0..18 {

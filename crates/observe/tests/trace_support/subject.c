@@ -129,6 +129,25 @@ static int do_forks(int count, char *self) {
   return wrong != 0;
 }
 
+// A child of vfork that computes for a while in its parent's memory.
+static int do_borrows(int milliseconds) {
+  int status = 0;
+  pid_t child = vfork();
+  if (child == 0) {
+    struct timespec from, now;
+    int bad = 0;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+      for (int i = 0; i < 1000; i++) bad |= round_trips(10, i);
+      clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < milliseconds);
+    _exit(bad);
+  }
+  wrong += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+  wrong += round_trips(100, 1);
+  return wrong != 0;
+}
+
 // A child of a process that nobody may look into any more.
 static int do_hides(void) {
   int status = 0;
@@ -212,6 +231,7 @@ int main(int argc, char **argv) {
   learn_code();
   if (!strcmp(what, "work") && argc == 5) result = do_work(atof(argv[2]), atoi(argv[3]), atoi(argv[4]));
   if (!strcmp(what, "forks") && argc == 3) result = do_forks(atoi(argv[2]), argv[0]);
+  if (!strcmp(what, "borrows") && argc == 3) result = do_borrows(atoi(argv[2]));
   if (!strcmp(what, "hides")) result = do_hides();
   if (!strcmp(what, "execs") && argc == 3) result = do_execs(atoi(argv[2]), argv[0]);
   if (!strcmp(what, "loads") && argc == 3) result = do_loads(atoi(argv[2]));
