@@ -145,8 +145,9 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn new(place: &Place, shell: &str) -> Self {
-        let mut child = Command::new("script")
-            .args(["-qec", shell, "/dev/null"])
+        // The shell could not take back that a caller of the tests ignores a signal.
+        let mut child = Command::new("env")
+            .args(["--default-signal", "script", "-qec", shell, "/dev/null"])
             .current_dir(place.path(""))
             .env_remove("MILLSTREAM_HWCAP")
             .stdin(Stdio::piped())
