@@ -1,4 +1,4 @@
-//! What disturbed a measurement: a hypervisor, other programs, and figures that differ from turn to turn.
+//! Disturbances of a measurement: a hypervisor, other programs, and figures that differ from turn to turn.
 //!
 //! ```
 //! use millstream_measure::disturbance::Watch;

@@ -11,13 +11,13 @@ pub fn apart(wishes: &[i32], top: i32, bottom: i32) -> Vec<i32> {
     let gaps = wishes.len().saturating_sub(1).max(1) as i32;
     let gap = APART.min((bottom - top) / gaps);
     let mut places = vec![0; wishes.len()];
-    // From the top on, each name evades the one above it.
+    // Each name evades, from the top on, the one above it.
     let mut free = top;
     for &i in &order {
         places[i] = wishes[i].max(free);
         free = places[i] + gap;
     }
-    // From the bottom on, each that went too far evades the one below it.
+    // Names that went too far evade the one below them, from the bottom on.
     let mut free = bottom;
     for &i in order.iter().rev() {
         places[i] = places[i].min(free);

@@ -3,7 +3,10 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use super::{Area, Failure};
+/// A part of the picture.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// A failure to draw.
+pub type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// The colour of a light page.
 pub const PAPER: RGBColor = WHITE;

@@ -10,7 +10,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use look::{INK, Look, PAPER, SAMPLE};
+use look::{Area, Failure, INK, Look, PAPER, SAMPLE};
 
 const COLUMNS: usize = 2;
 const PANEL: (u32, u32) = (790, 420);
@@ -63,9 +63,6 @@ fn draw(text: &mut String, panels: &[&Panel], about: &str) -> Result<(), Box<dyn
     root.present().map_err(fail)?;
     Ok(())
 }
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// A curve in the pixels of its panel: its name, look and points.
 type Curve<'a> = (&'a str, Look, Vec<(i32, i32)>);
