@@ -108,12 +108,21 @@ pub fn packages() -> Result<(), String> {
     Ok(())
 }
 
+/// Cargo's tools: the package, its program, and the options that leave out what the pipeline has no use for.
+const TOOLS: &[(&str, &str, &[&str])] = &[
+    ("cargo-deny", "cargo-deny", &[]),
+    ("cargo-fuzz", "cargo-fuzz", &[]),
+    // Without a server, a watcher and the index of words.
+    ("mdbook", "mdbook", &["--no-default-features"]),
+];
+
 /// Compiles those of cargo's tools that are missing. A tool that can't be compiled leaves its step out.
 pub fn tools() {
-    for (tool, probe) in [("cargo-deny", "deny"), ("cargo-fuzz", "fuzz")] {
-        if !works("cargo", &[probe, "--version"])
-            // The tools are not optimised: they run for seconds, and optimising them takes minutes.
-            && let Err(why) = run(command("cargo", &["install", "--locked", "--quiet", "--debug", tool]))
+    for (tool, program, options) in TOOLS {
+        // The tools are not optimised: they run for seconds, and optimising them takes minutes.
+        let install = ["install", "--locked", "--quiet", "--debug", tool];
+        if !works(program, &["--version"])
+            && let Err(why) = run(command("cargo", &[&install, *options].concat()))
         {
             eprintln!("xtask: {why}; its step will be left out");
         }

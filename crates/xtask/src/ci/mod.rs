@@ -20,7 +20,6 @@ const STEPS: &[(&str, Step)] = &[
     ("deps", |_| deps::check()),
     ("voice", |_| voice::check()),
     ("links", |_| links::check()),
-    ("book", steps::book),
     ("crates", |_| crates::check()),
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
@@ -30,6 +29,7 @@ const STEPS: &[(&str, Step)] = &[
     }),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
+    ("book", steps::book),
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("bench-once", steps::bench_once),
@@ -66,8 +66,13 @@ const BESIDE: &[(&str, Step)] = &[
 const TOOLS: &str = "tools";
 
 /// Pairs of steps, of which the second must have ended before the first begins.
-const AFTER: &[(&str, &str)] =
-    &[("deny", TOOLS), ("programs", "openssl"), ("bench-once", "openssl"), ("release", "clean-root")];
+const AFTER: &[(&str, &str)] = &[
+    ("deny", TOOLS),
+    ("book", TOOLS),
+    ("programs", "openssl"),
+    ("bench-once", "openssl"),
+    ("release", "clean-root"),
+];
 
 /// Runs the pipeline, or the steps whose name contains `only`. With `deep` it also runs the tests that take too long
 /// for each change.
