@@ -593,6 +593,9 @@ chacha20-poly1305\t''
 camellia-ecb\t''
 camellia-cbc\t''
 camellia-ctr\t''
+sm4-ecb\t''
+sm4-cbc\t''
+sm4-ctr\t''
 des-ecb\t''
 des-cbc\t''
 des-cfb\t''
@@ -635,6 +638,9 @@ chacha20-poly1305\t''
 camellia-ecb\t''
 camellia-cbc\t''
 camellia-ctr\t''
+sm4-ecb\t''
+sm4-cbc\t''
+sm4-ctr\t''
 des-ecb\t''
 des-cbc\t''
 des-cfb\t''
@@ -716,6 +722,6 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fi
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -f -a "aes aes-xts camellia chacha20-poly1305 hmac tink"
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -f -a "bash elvish fish powershell zsh millstream digest mac encrypt decrypt"

@@ -96,7 +96,7 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::algorithms -- The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':(aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all)' \
+'*::algorithms -- The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':(aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all)' \
 && ret=0
 ;;
 (run)
@@ -313,8 +313,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
-'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
-'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \
@@ -349,8 +349,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
-'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
-'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \

@@ -45,7 +45,7 @@ pub struct Comparison {
     pub without: Vec<Sample>,
     /// The agreement of the outputs.
     pub outputs: Outputs,
-    /// What disturbed the machine meanwhile.
+    /// Disturbances of the machine meanwhile.
     pub disturbed: Vec<Disturbance>,
 }
 

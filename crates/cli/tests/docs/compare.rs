@@ -1,4 +1,4 @@
-//! Whether a command wrote what its page shows.
+//! Compares the lines that a command wrote with those that its page shows.
 //!
 //! An ellipsis (`…`) stands for anything within a line, and a line that is nothing else for any number of lines. A run of
 //! blanks is as good as another, because the width of a column follows from what is in it.

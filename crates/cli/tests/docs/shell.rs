@@ -23,7 +23,7 @@ pub struct Home {
 /// The end of a command.
 pub struct Ended {
     pub status: i32,
-    /// What it wrote to standard output and standard error.
+    /// The lines of standard output and standard error.
     pub lines: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Home {
         let kept = ["LANG", "TERM", "TMPDIR"].map(|name| (name, std::env::var_os(name)));
         shell.env_clear().envs(kept.into_iter().filter_map(|(name, value)| Some((name, value?))));
         shell.env("PATH", path).env("HOME", self.path());
-        // What ldconfig and a usual prefix do.
+        // ldconfig and a usual prefix would do the same.
         shell.env("LD_LIBRARY_PATH", self.prefix.join("lib"));
         shell.env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
     }

@@ -1,6 +1,6 @@
 //! Pages of the book that are made from other generated files: the functions of the C library, and the manual.
 
-/// What stands above every page that is made as a whole.
+/// The line above every page that is made as a whole.
 const NOTE: &str = "<!-- Made by `cargo xtask generate`: change what it is made from. -->\n";
 
 /// Lists the functions and the structures of the C header, each with the first sentence of its comment.
