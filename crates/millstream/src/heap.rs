@@ -8,20 +8,25 @@
 //! An accelerator in another process maps the same memory, and this process trusts it with its data: it writes only
 //! what words in flight name as output. A buffer is lent again only when its word has ended: its completion came, or
 //! the worker is known to have ended. Where neither can be known the buffer is abandoned.
+//!
+//! A [`Buffer`] has a pointer to its heap and no count of its own: the heap keeps itself while any is lent, and counts
+//! them under the lock that lending takes anyway.
 #![allow(unsafe_code)]
 
-use std::fmt;
+mod buffer;
+mod free;
+
 use std::io;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use buddy_system_allocator::FrameAllocator;
 use millstream_accelerator::Arena;
-use millstream_shm::{BUFFER_HEAD, Mapping, Socket, prefetch, prefetch_write};
-use zeroize::optimization_barrier;
+use millstream_shm::{BUFFER_HEAD, Mapping, Socket};
 
 use crate::refusal::{LONGEST_BUFFER, Refusal};
+pub use buffer::Buffer;
+use free::Free;
 
 /// The heap hands out whole cache lines.
 const LINE: usize = 64;
@@ -48,18 +53,15 @@ pub(crate) struct Heap {
     /// no thread that serves it.
     forks: Option<u64>,
     free: Mutex<Free>,
+    /// The buffers that are lent. While there are any they have one `Arc` of the heap together. It changes while `free` is
+    /// locked, except in a forked child, where only drops change it.
+    lent: AtomicUsize,
 }
 
 // SAFETY: memory that does not depend on a thread; who reaches which bytes is what buffers are for.
 unsafe impl Send for Heap {}
 // SAFETY: as for `Send`; what is free is behind a lock.
 unsafe impl Sync for Heap {}
-
-/// The free cache lines, and the number of buffers so far.
-struct Free {
-    lines: FrameAllocator<32>,
-    buffers: usize,
-}
 
 impl Heap {
     /// Over memory that only threads of this process reach. `served` says that one of them is an accelerator's, which a
@@ -77,16 +79,14 @@ impl Heap {
 
     fn over(memory: Arc<Mapping>, forks: Option<u64>, connection: Option<Arc<Socket>>) -> Arc<Self> {
         let lines = (memory.len() / LINE).min(u32::MAX as usize / LINE);
-        let mut free = FrameAllocator::new();
-        free.add_frame(0, lines);
-        let free = Mutex::new(Free { lines: free, buffers: 0 });
         Arc::new(Heap {
             base: memory.base(),
             len: (lines * LINE) as u32,
             _memory: memory,
             _connection: connection,
             forks,
-            free,
+            free: Mutex::new(Free::new(lines)),
+            lent: AtomicUsize::new(0),
         })
     }
 
@@ -113,6 +113,7 @@ impl Heap {
     }
 
     /// A buffer of zeros.
+    #[inline]
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Result<Buffer, Refusal> {
         // Offsets are computed in a `usize` and kept in a `u32`: a length that either can't hold would become a short
         // piece of the arena with a long slice over it.
@@ -121,18 +122,48 @@ impl Heap {
         }
         let needed = (HEAD + len).div_ceil(LINE);
         let lines = needed.next_power_of_two();
+        let size = lines.trailing_zeros();
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = free.lines.alloc(lines).ok_or(Refusal::ArenaFull)?;
-        // Buffers of one size would all begin in the same few sets of the cache, and lanes work on many at once: each
-        // begins one line later in the room it has than the one before.
-        free.buffers = free.buffers.wrapping_add(1);
-        let begin = first + free.buffers % (lines - needed + 1);
+        let first = free.lend(size as usize).ok_or(Refusal::ArenaFull)?;
+        // Inside the arena, so everything fits 32 bits. Each begins later or earlier in the room it has than the one before.
+        let begin = first + free.spread((lines - needed + 1) as u32);
+        let lent = self.lent.load(Ordering::Relaxed);
+        self.lent.store(lent + 1, Ordering::Relaxed);
         drop(free);
-        // Inside the arena, so everything fits 32 bits.
-        let at = (begin * LINE + HEAD) as u32;
-        let place =
-            Place { heap: self.clone(), at, len: len as u32, first: first as u32, lines: lines as u32 };
-        Ok(Buffer(Box::new(place)))
+        if lent == 0 {
+            // The first of those that are lent: from here on they keep the heap.
+            std::mem::forget(self.clone());
+        }
+        Ok(Buffer::counted(self, begin, size, len as u32))
+    }
+
+    /// Gives a buffer's block back, or only counts a buffer whose block stays taken. The caller has wiped it.
+    ///
+    /// Once the lock is released, another thread may give the last buffer back and free the heap. This thread then touches nothing
+    /// of it: to wake the next at the lock, the release names only its address to the system.
+    ///
+    /// # Safety
+    /// The heap is the buffer's, which has not been given back yet and is not used any more.
+    #[inline]
+    unsafe fn give_back(heap: NonNull<Heap>, block: Option<(u32, u32)>) {
+        // SAFETY: as long as the buffer is counted, the heap is there.
+        let this = unsafe { heap.as_ref() };
+        let lent = if this.is_parents() {
+            // In a forked child the lock may be held for ever. Nothing is lent here any more, so drops alone count.
+            this.lent.fetch_sub(1, Ordering::AcqRel)
+        } else {
+            let mut free = this.free.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((first, size)) = block {
+                free.take_back(first, size as usize);
+            }
+            let lent = this.lent.load(Ordering::Relaxed);
+            this.lent.store(lent - 1, Ordering::Relaxed);
+            lent
+        };
+        if lent == 1 {
+            // SAFETY: it was forgotten when the first of those that were lent was made, and the last has just gone.
+            drop(unsafe { Arc::from_raw(heap.as_ptr().cast_const()) });
+        }
     }
 }
 
@@ -154,172 +185,6 @@ unsafe impl Arena for Exclusive {
 
     fn exclusive(&self) -> bool {
         true
-    }
-}
-
-/// Bytes in a queue's arena, where its operations find their input and leave their output. Zero at first;
-/// wiped when dropped.
-///
-/// ```
-/// use millstream::queue::{Config, Queue};
-///
-/// let queue = Queue::inline(millstream::features()?, Config::default())?;
-/// let mut buffer = queue.buffer(5)?;
-/// buffer.copy_from_slice(b"hello");
-/// assert_eq!(&buffer[..], b"hello");
-/// # Ok::<(), millstream::Error>(())
-/// ```
-pub struct Buffer(Box<Place>);
-
-/// The place of a buffer. It is in a box because a buffer is moved into a request, a queue and out again for every
-/// operation.
-struct Place {
-    heap: Arc<Heap>,
-    at: u32,
-    len: u32,
-    /// The first of the cache lines that were taken from the heap, and their number.
-    first: u32,
-    lines: u32,
-}
-
-impl Buffer {
-    /// Returns the buffer's offset in the arena.
-    #[inline(always)]
-    pub(crate) fn at(&self) -> u32 {
-        self.0.at
-    }
-
-    /// Returns true when the buffer is of this heap.
-    #[inline(always)]
-    pub(crate) fn is_of(&self, heap: &Arc<Heap>) -> bool {
-        Arc::ptr_eq(&self.0.heap, heap)
-    }
-
-    /// Copies an initialisation vector to its line; its offset.
-    #[inline(always)]
-    pub(crate) fn write_iv(&self, iv: &[u8]) -> u32 {
-        let at = self.0.at - HEAD as u32;
-        self.0.heap.write(at, &iv[..iv.len().min(SMALL)]);
-        at
-    }
-
-    /// The line for an initialisation vector.
-    #[inline(always)]
-    pub(crate) fn iv(&self) -> &[u8; SMALL] {
-        // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
-        unsafe { &*self.0.heap.base.as_ptr().add(self.0.at as usize - HEAD).cast() }
-    }
-
-    /// The offset of the line for a tag.
-    #[inline(always)]
-    pub(crate) fn tag_at(&self) -> u32 {
-        self.0.at - LINE as u32
-    }
-
-    /// The line for a tag.
-    #[inline(always)]
-    pub(crate) fn tag(&self) -> &[u8; SMALL] {
-        // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
-        unsafe { &*self.0.heap.base.as_ptr().add(self.0.at as usize - LINE).cast() }
-    }
-
-    /// Leaves its bytes to a worker that may still write to them: nobody gets them again.
-    #[cold]
-    pub(crate) fn abandon(&mut self) {
-        self.0.lines = 0;
-    }
-
-    /// Prefetches the buffer for reading: an accelerator on another core has written it.
-    #[inline(always)]
-    pub(crate) fn will_be_read(&self) {
-        prefetch(self);
-        self.tag_will_be_read();
-    }
-
-    /// The same, where only its tag was written.
-    #[inline(always)]
-    pub(crate) fn tag_will_be_read(&self) {
-        prefetch(self.tag());
-    }
-
-    /// Prefetches the buffer for writing: its owner soon gets it back, and as a rule writes to it again.
-    #[inline(always)]
-    pub(crate) fn will_be_written(&self) {
-        prefetch_write(self);
-    }
-
-    /// The most bytes it can have.
-    pub fn capacity(&self) -> usize {
-        let end = (self.0.first as usize + self.0.lines as usize) * LINE;
-        // An abandoned buffer has no lines any more, so it would end before its own bytes begin.
-        end.saturating_sub(self.0.at as usize)
-    }
-
-    /// Makes it so many bytes long. What comes to it is what was there before, or zero.
-    ///
-    /// # Panics
-    /// When `len` is more than [`Buffer::capacity`].
-    #[inline]
-    pub fn set_len(&mut self, len: usize) {
-        assert!(len <= self.capacity(), "a length within the capacity");
-        self.0.len = len as u32;
-    }
-}
-
-impl Deref for Buffer {
-    type Target = [u8];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u8] {
-        // SAFETY: the span is this buffer's, and inside the arena.
-        unsafe {
-            let base = self.0.heap.base.as_ptr().add(self.0.at as usize);
-            std::slice::from_raw_parts(base, self.0.len as usize)
-        }
-    }
-}
-
-impl DerefMut for Buffer {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the span is this buffer's alone, and inside the arena.
-        unsafe {
-            let base = self.0.heap.base.as_ptr().add(self.0.at as usize);
-            std::slice::from_raw_parts_mut(base, self.0.len as usize)
-        }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        let Place { first, lines, .. } = *self.0;
-        // An abandoned buffer's lines stay taken.
-        if lines == 0 {
-            return;
-        }
-        // The whole of it, head and all.
-        (self.0.at, self.0.len) = (first * LINE as u32, lines * LINE as u32);
-        self.fill(0);
-        optimization_barrier(&**self);
-        // In a forked child the heap's lock may be held for ever.
-        if self.0.heap.is_parents() {
-            return;
-        }
-        let mut free = self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.lines.dealloc(first as usize, lines as usize);
-    }
-}
-
-impl AsRef<[u8]> for Buffer {
-    fn as_ref(&self) -> &[u8] {
-        self
-    }
-}
-
-/// Says where it is and shows no data.
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} bytes at {})", self.0.len, self.0.at)
     }
 }
 
@@ -382,6 +247,27 @@ mod tests {
         drop(buffer);
         assert_eq!(heap.buffer(1).unwrap_err(), Refusal::ArenaFull);
     }
+
+    #[test]
+    fn miri_buffers_keep_their_heap_and_the_last_lets_it_go() {
+        let heap = Heap::private(4096, false).unwrap();
+        let memory = Arc::downgrade(&heap);
+        for _ in 0..3 {
+            let mut abandoned = heap.buffer(1).unwrap();
+            let other = heap.buffer(1).unwrap();
+            abandoned.abandon();
+            drop((other, abandoned));
+            assert_eq!(Arc::strong_count(&heap), 1);
+        }
+        let (mut first, second) = (heap.buffer(64).unwrap(), heap.buffer(64).unwrap());
+        drop(heap);
+        drop(second);
+        first.fill(1);
+        assert!(memory.upgrade().is_some());
+        drop(first);
+        assert!(memory.upgrade().is_none());
+    }
+
     /// Each thread's buffers are its alone, whichever thread gives them back.
     #[test]
     fn miri_threads_lend_and_give_back() {

@@ -131,3 +131,85 @@ fn hand_over() {
     }
     println!();
 }
+
+/// The least time of an operation in many short batches, in nanoseconds: what else the machine does is left out. The number of
+/// batches is `BATCHES` of the environment, so that a profiler can tell what a batch costs.
+fn least(operations: u32, mut batch: impl FnMut()) -> f64 {
+    let batches = std::env::var("BATCHES").map_or(2000, |batches| batches.parse().unwrap());
+    let one = |_| {
+        let began = Instant::now();
+        batch();
+        began.elapsed()
+    };
+    (0..batches).map(one).min().unwrap().as_nanos() as f64 / f64::from(operations)
+}
+
+/// Operations of 64 bytes on an inline queue, `flight` at a time, in buffers that are kept.
+fn in_flight(flight: u32, algorithm: Option<Algorithm>) -> f64 {
+    let mut queue = Queue::inline(millstream::features().unwrap(), CONFIG).unwrap();
+    let key = queue.import_key(algorithm.unwrap_or(Algorithm::AesCbc), &[7; 16]).unwrap();
+    let pair = |_| (queue.buffer(64).unwrap(), queue.buffer(64).unwrap());
+    let mut kept: Vec<(Buffer, Buffer)> = (0..flight).map(pair).collect();
+    let rounds = 512 / flight;
+    least(rounds * flight, || {
+        for _ in 0..rounds {
+            for _ in 0..flight {
+                let request = match algorithm {
+                    None => Request::null(),
+                    Some(algorithm) => {
+                        let (source, destination) = kept.pop().unwrap();
+                        match algorithm {
+                            Algorithm::AesGcm => Request::seal(key, &[1; 12], &[2; 13], source, destination),
+                            Algorithm::AesEcb => Request::encrypt(key, &[], source, destination),
+                            _ => Request::encrypt(key, &[1; 16], source, destination),
+                        }
+                    }
+                };
+                queue.submit(request).unwrap();
+            }
+            while let Some(done) = queue.poll() {
+                assert!(done.result.is_ok());
+                if let (Some(source), Some(destination)) = (done.buffers.source, done.buffers.destination) {
+                    kept.push((source, destination));
+                }
+            }
+        }
+    })
+}
+
+/// The hot path of an inline queue, part by part.
+#[test]
+#[ignore = "it measures"]
+fn hot_path() {
+    let which = std::env::var("ONLY").unwrap_or_default();
+    let show = |name: &str, cost: &dyn Fn() -> f64| {
+        if name.contains(&which) {
+            print!("{name} {:.1} | ", cost());
+        }
+    };
+    show("buffer", &|| {
+        let queue = Queue::inline(millstream::features().unwrap(), CONFIG).unwrap();
+        least(512, || (0..512).for_each(|_| drop(queue.buffer(64).unwrap())))
+    });
+    show("32 buffers", &|| {
+        let queue = Queue::inline(millstream::features().unwrap(), CONFIG).unwrap();
+        let mut taken = Vec::with_capacity(32);
+        least(512, || {
+            for _ in 0..16 {
+                taken.extend((0..32).map(|_| queue.buffer(64).unwrap()));
+                taken.clear();
+            }
+        })
+    });
+    for (name, algorithm) in [
+        ("null", None),
+        ("gcm", Some(Algorithm::AesGcm)),
+        ("cbc", Some(Algorithm::AesCbc)),
+        ("ecb", Some(Algorithm::AesEcb)),
+    ] {
+        for flight in [1, 8, 64] {
+            show(&format!("{name}/{flight}"), &|| in_flight(flight, algorithm));
+        }
+    }
+    println!();
+}
