@@ -96,7 +96,7 @@ impl Costs {
 }
 
 /// Makes a key of the length that costs most.
-fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> {
+pub(crate) fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> {
     let bytes: [u8; 64] = std::array::from_fn(|i| i as u8);
     let longest = (1..=bytes.len()).rev().find(|len| takes_key(algorithm, *len))?;
     Key::new(features, algorithm, &bytes[..longest]).ok()

@@ -970,7 +970,7 @@ typedef struct millstream_done {
      */
     uint64_t user;
     /**
-     * The result of the operation.
+     * The result of the operation. If it failed, millstream_last_error() says what was given and what is taken.
      */
     millstream_status status;
     /**

@@ -569,6 +569,37 @@ fn queues() {
     unsafe { millstream_thread_free(null_mut()) };
 }
 
+/// An operation that fails says on the thread that takes its end what was given and what the algorithm takes.
+#[test]
+fn ends_of_failed_operations() {
+    let (mut queue, mut handle) = (null_mut(), 0);
+    ok!(millstream_queue_inline(null(), &mut queue));
+    ok!(millstream_queue_import_key(queue, CBC, [7; 16].as_ptr(), 16, &mut handle));
+    let iv = [9; 16];
+    for (length, iv_length, status, says) in [
+        (30, 16, Status::DataLength, c"aes-cbc: data of length 30; it takes whole blocks"),
+        (32, 12, Status::NonceLength, c"aes-cbc: a nonce of 12 bytes; it takes 16 bytes"),
+    ] {
+        let mut buffers = [null_mut(); 2];
+        for buffer in &mut buffers {
+            ok!(millstream_buffer_new(queue, length, buffer));
+        }
+        let mut ask = request(Kind::Encrypt);
+        (ask.key, ask.source, ask.destination) = (handle, buffers[0], buffers[1]);
+        (ask.iv, ask.iv_length) = (iv.as_ptr(), iv_length);
+        ok!(millstream_queue_submit(queue, &ask, null_mut()));
+        let mut done: Done = unsafe { std::mem::zeroed() };
+        ok!(millstream_queue_wait(queue, &mut done));
+        assert_eq!(done.status, StatusCode::from(status));
+        assert_eq!(unsafe { CStr::from_ptr(millstream_last_error()) }, says);
+        assert_eq!((done.source, done.destination), (buffers[0], buffers[1]));
+        for buffer in buffers {
+            ok!(millstream_buffer_free(buffer));
+        }
+    }
+    unsafe { millstream_queue_free(queue) };
+}
+
 #[test]
 fn accelerators() {
     let (mut accelerator, mut handle, mut len) = (null_mut(), 0, 0);

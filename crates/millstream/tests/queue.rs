@@ -456,3 +456,48 @@ fn no_source_says_what_the_message_said() {
         }
     }
 }
+
+/// What a completion can only give a number for is told in the engine's words, wherever the accelerator is.
+#[test]
+fn failures_say_what_was_given_and_what_is_taken() {
+    on_all(|queue| {
+        let key = queue.import_key(Algorithm::AesCbc, &[7; 16]).unwrap();
+        let gcm = queue.import_key(Algorithm::AesGcm, &[7; 16]).unwrap();
+        let mac = queue.import_key(Algorithm::Sha256, b"k").unwrap();
+
+        let (source, destination) = pair(queue, &[1; 30]);
+        let done = run(queue, Request::encrypt(key, &[9; 16], source, destination));
+        said(&done, Status::DataLength, "aes-cbc: data of length 30; it takes whole blocks");
+
+        let (source, more) = (filled(queue, &[1; 16]), vec![filled(queue, &[2; 7])]);
+        let destination = queue.buffer(23).unwrap();
+        let done = run(queue, Request::encrypt(key, &[9; 16], source, destination).and_then(more));
+        said(&done, Status::DataLength, "aes-cbc: data of length 23; it takes whole blocks");
+
+        let (source, destination) = pair(queue, &[1; 32]);
+        let done = run(queue, Request::encrypt(key, &[9; 12], source, destination));
+        said(&done, Status::IvLength, "aes-cbc: a nonce of 12 bytes; it takes 16 bytes");
+
+        let (source, destination) = pair(queue, &[1; 32]);
+        let carried = RequestKey::Carried(Algorithm::AesCbc, &[7; 17]);
+        let done = run(queue, Request::encrypt(carried, &[9; 16], source, destination));
+        said(&done, Status::KeyLength, "aes-cbc: a key of 17 bytes; it takes 16, 24 or 32 bytes");
+
+        let done = run(queue, Request::verify(mac, filled(queue, b""), &[0; 3]));
+        said(&done, Status::MacLength, "a tag of 3 bytes");
+
+        // Nothing is known of others but their status.
+        let (source, destination) = pair(queue, &[1; 32]);
+        let done = run(queue, Request::open(gcm, &[9; 12], b"", source, destination, &[0; 16]));
+        said(&done, Status::Authentication, "authentication failed");
+        for key in [key, gcm, mac] {
+            queue.remove_key(key);
+        }
+    });
+}
+
+fn said(done: &Done, status: Status, sentence: &str) {
+    let error = done.check().unwrap_err();
+    assert_eq!(done.result, Err(status), "{error}");
+    assert!(error.to_string().contains(sentence), "{error}");
+}

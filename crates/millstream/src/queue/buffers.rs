@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use millstream_accelerator::explain;
+use millstream_cwq::{ControlWord, Flags, Status};
+
+use crate::Error;
 use crate::heap::Buffer;
 use crate::refusal::Refusal;
 
@@ -25,6 +29,18 @@ pub(super) struct ColdParts {
     pub(super) extra: Vec<Buffer>,
     /// The mid-state after a piece of a message.
     pub(super) state: Vec<u8>,
+    /// The lengths of an operation that was refused because of them.
+    refused: Option<Lengths>,
+}
+
+/// The lengths that an operation was given.
+#[derive(Debug)]
+struct Lengths {
+    /// The first eight bytes of its control word, among them the lengths of its initialisation vector and tag.
+    shape: u64,
+    data: usize,
+    /// Bytes of the key that it carried.
+    key: usize,
 }
 
 impl Buffers {
@@ -46,8 +62,36 @@ impl Buffers {
 
     /// Takes the buffers of more input out.
     pub fn take_more(&mut self) -> Vec<Buffer> {
-        self.cold.take().map_or_else(Vec::new, |cold| cold.more)
+        self.cold.as_mut().map_or_else(Vec::new, |cold| std::mem::take(&mut cold.more))
     }
+
+    /// Keeps what an operation was given, if it failed because of a length.
+    #[cold]
+    pub(super) fn keep_lengths(&mut self, shape: u64, status: Status) {
+        if !matches!(status, Status::KeyLength | Status::IvLength | Status::MacLength | Status::DataLength) {
+            return;
+        }
+        let data = self.source.iter().chain(self.more()).map(|buffer| buffer.len()).sum();
+        let cold = self.cold.get_or_insert_default();
+        // Keys are the last that a request's copies are made of: the cipher's, then the HMAC's.
+        let after = usize::from(first_words(shape).has(Flags::MAC_KEY_IN_ARENA));
+        let key = cold.extra.iter().rev().nth(after).map_or(0, |key| key.len());
+        cold.refused = Some(Lengths { shape, data, key });
+    }
+
+    /// Returns the error behind a status.
+    #[cold]
+    pub(super) fn error(&self, status: Status) -> Error {
+        let refused = self.cold.as_ref().and_then(|cold| cold.refused.as_ref());
+        refused
+            .and_then(|given| explain(status, &first_words(given.shape), given.data, given.key))
+            .map_or(Error::Operation(status), Error::Engine)
+    }
+}
+
+/// Returns a control word that has its first eight bytes only.
+fn first_words(shape: u64) -> ControlWord {
+    ControlWord::from_words([shape, 0, 0, 0, 0, 0, 0, 0])
 }
 
 /// A request that was not taken: the reason, and its buffers.

@@ -131,6 +131,9 @@ impl Queue {
         let mut buffers = entry.take_buffers();
         let tag_len = if status.is_none() { entry.mac_len } else { 0 };
         let made_nonce = entry.makes_nonce && status.is_none();
+        if let Some(status) = status {
+            buffers.keep_lengths(entry.shape, status);
+        }
         if let Some(cold) = &mut buffers.cold {
             cold.extra.clear();
         }

@@ -3,13 +3,14 @@
 use millstream_cwq::{ControlWord, Status};
 
 use super::{Buffers, Ticket};
+use crate::Error;
 
 /// The end of an operation.
 #[derive(Debug)]
 pub struct Done {
     /// The operation that has ended.
     pub ticket: Ticket,
-    /// The status that it ended with.
+    /// The status that it ended with. [`Done::check`] has more to say where it is not good.
     pub result: Result<(), Status>,
     /// The checksum, if the operation was to take one.
     pub value: u32,
@@ -20,6 +21,32 @@ pub struct Done {
 }
 
 impl Done {
+    /// Returns the result as an error that says what was given and what the algorithm takes, as the direct call does:
+    ///
+    /// ```
+    /// use millstream::cwq::{Algorithm, Status};
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let key = queue.import_key(Algorithm::AesCbc, &[7; 16])?;
+    /// let (source, destination) = (queue.buffer(30)?, queue.buffer(30)?);
+    /// queue.submit(Request::encrypt(key, &[9; 16], source, destination))?;
+    /// let done = queue.wait().unwrap();
+    /// assert_eq!(done.result, Err(Status::DataLength));
+    /// assert_eq!(done.check().unwrap_err().to_string(), "aes-cbc: data of length 30; it takes whole blocks");
+    /// # Ok::<(), millstream::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Engine`] where the queue knows what the engine refused; [`Error::Operation`] with the status elsewhere.
+    #[inline]
+    pub fn check(&self) -> Result<(), Error> {
+        match self.result {
+            Ok(()) => Ok(()),
+            Err(status) => Err(self.buffers.error(status)),
+        }
+    }
+
     /// Returns the digest or tag, if the operation was to compute one. It lies beside the output, or beside the input
     /// where there is no output: once that buffer is taken out, it is not here any more.
     #[inline]

@@ -14,6 +14,8 @@ pub(super) struct Slot {
     pub(super) mac_len: u8,
     pub(super) has_state: bool,
     pub(super) makes_nonce: bool,
+    /// The first eight bytes of the control word: what is done, and how long its small parts are.
+    pub(super) shape: u64,
     pub(super) source: Option<Buffer>,
     pub(super) destination: Option<Buffer>,
     pub(super) cold: Option<Box<ColdParts>>,

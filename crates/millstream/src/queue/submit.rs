@@ -50,6 +50,7 @@ impl Queue {
                 let entry = &mut self.slots[ticket.slot() as usize];
                 self.free.pop();
                 entry.live = true;
+                entry.shape = word.to_words()[0];
                 entry.mac_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
                 entry.has_state = word.state != 0;
                 entry.makes_nonce = word.has(Flags::MAKE_NONCE);
@@ -73,10 +74,10 @@ impl Queue {
         destination: Option<&Buffer>,
         cold: &mut Cold,
     ) -> Result<Ticket, Refusal> {
-        let slot = *self.free.last().ok_or(Refusal::Full)?;
         if let Some(why) = self.refusal() {
             return Err(why);
         }
+        let slot = *self.free.last().ok_or(Refusal::Full)?;
         let bytes = self.place_source(word, source, destination.is_some(), cold)?;
         self.place_destination(word, destination, bytes)?;
         let foreign = |buffer: &Buffer| !buffer.is_of(&self.heap);

@@ -10,7 +10,7 @@ use millstream::queue::{AcceleratorThread, Config, Queue as Inner, ThreadConfig}
 use self::request::{loan, plan};
 pub use self::structures::{Done, MILLSTREAM_NO_SPIN, QueueOptions, Request, ThreadOptions};
 use super::lent::Buffer;
-use super::{In, free, guard, guard_value, make, object, object_mut, put};
+use super::{In, free, guard, guard_value, make, object, object_mut, put, tell};
 use crate::algorithm::AlgorithmCode;
 use crate::failure::{Failure, of_operation};
 use crate::queue::{Ended, Queue, key};
@@ -308,7 +308,12 @@ unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Fai
     let state = queue.state();
     let status = match ended.result {
         Ok(()) => Status::Ok,
-        Err(status) => of_operation(status),
+        Err(status) => {
+            if let Err(error) = ended.check() {
+                tell(error.into());
+            }
+            of_operation(status)
+        }
     };
     let ended = Done {
         ticket: ended.ticket.to_bits(),

@@ -100,7 +100,7 @@ pub struct Done {
     pub ticket: u64,
     /// The request's `user`.
     pub user: u64,
-    /// The result of the operation.
+    /// The result of the operation. If it failed, millstream_last_error() says what was given and what is taken.
     pub status: StatusCode,
     /// The checksum, if the operation took one.
     pub value: u32,

@@ -1,0 +1,154 @@
+//! The sentence behind a status. A completion has room for a number only; the engine that refused knows what was given
+//! and what it takes.
+
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_engines::hmac::HmacKey;
+use millstream_engines::{Error, InOut};
+
+use crate::algorithms::hash_of;
+use crate::cost::some_key;
+use crate::key::Key;
+use crate::operation::Operation;
+use crate::sink::f9_start;
+use crate::status::status_of;
+use crate::unit::Unit;
+
+/// Bytes of data that every algorithm takes.
+const FITTING: usize = 16;
+
+/// The longest data that is made to ask an engine about: more than XTS takes, the only one whose limit a buffer can exceed.
+const LONGEST: usize = 32 << 20;
+
+/// Returns the error with which an engine refuses the lengths of a word, if the status is about them. The word need not have
+/// more than its first eight bytes; `data` is the length of its input, `key` that of the key that it carries.
+///
+/// The engine is asked again, with a key and data of its own, so that its rules are written down once.
+#[cold]
+pub fn explain(status: Status, word: &ControlWord, data: usize, key: usize) -> Option<Error> {
+    let explained = match status {
+        Status::KeyLength => refused_key(word, key),
+        Status::IvLength | Status::MacLength => refused_operation(word, FITTING),
+        Status::DataLength if data <= LONGEST => refused_operation(word, data),
+        _ => None,
+    };
+    explained.filter(|error| status_of(*error) == status)
+}
+
+fn refused_key(word: &ControlWord, len: usize) -> Option<Error> {
+    Key::new(Features::none(), keyed_by(word)?, &vec![0; len]).err()
+}
+
+/// Returns the algorithm of a word's key.
+fn keyed_by(word: &ControlWord) -> Option<Algorithm> {
+    Algorithm::from_code(if word.algorithm != 0 { word.algorithm } else { word.hash })
+}
+
+fn refused_operation(word: &ControlWord, len: usize) -> Option<Error> {
+    let features = Features::none();
+    let key = some_key(features, keyed_by(word)?)?;
+    let (iv, tag) = (vec![0; word.iv_len.into()], vec![0; word.mac_len.into()]);
+    // Zeroed memory that nobody touches costs nothing, whatever its length.
+    let mut data = vec![0; len];
+    let mac;
+    let mut operation = match Opcode::from_code(word.opcode)? {
+        Opcode::Cipher => Operation::encrypt(key.as_cipher()?, &iv, InOut::in_place(&mut data)),
+        Opcode::Aead => {
+            let tag_len = tag.len();
+            Operation::open_cut(key.as_aead()?, &iv, &[], InOut::in_place(&mut data), &tag, tag_len)
+        }
+        Opcode::Hmac | Opcode::Mac => match key.as_mac() {
+            Some(key) => Operation::verify(key, &data, &tag),
+            None => return f9_start(&iv).err(),
+        },
+        // The word does not say how many bytes stay clear, so nothing is said about the data's length.
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt if len == FITTING => {
+            mac = HmacKey::new(features, hash_of(Algorithm::from_code(word.hash)?)?, &[]);
+            Operation::mac_then_decrypt(key.as_cipher()?, &iv, &mac, 0, InOut::in_place(&mut data), &tag)
+        }
+        _ => return None,
+    };
+    Unit::new(features).run_one(&mut operation);
+    operation.result().err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(opcode: Opcode, algorithm: Algorithm, hash: Algorithm, iv_len: u8, mac_len: u8) -> ControlWord {
+        let (opcode, algorithm, hash) = (opcode as u8, algorithm as u8, hash as u8);
+        ControlWord { opcode, algorithm, hash, iv_len, mac_len, ..ControlWord::EMPTY }
+    }
+
+    #[test]
+    fn statuses_about_lengths_get_the_engines_own_sentence() {
+        use Algorithm::{AesCbc, AesCmac, AesGcm, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, None, Sha256};
+        for (status, word, data, key, sentence) in [
+            (
+                Status::DataLength,
+                word(Opcode::Cipher, AesCbc, None, 16, 0),
+                30,
+                0,
+                "aes-cbc: data of length 30; it takes whole blocks",
+            ),
+            (
+                Status::DataLength,
+                word(Opcode::Cipher, AesXts, None, 16, 0),
+                15,
+                0,
+                "aes-xts: data of length 15; it takes 16 bytes to 2^20 blocks",
+            ),
+            (
+                Status::IvLength,
+                word(Opcode::Cipher, DesCbc, None, 12, 0),
+                16,
+                0,
+                "a nonce of 12 bytes; it takes 8 bytes",
+            ),
+            (
+                Status::IvLength,
+                word(Opcode::Aead, ChaCha20Poly1305, None, 8, 16),
+                16,
+                0,
+                "a nonce of 8 bytes",
+            ),
+            (Status::MacLength, word(Opcode::Aead, AesGcm, None, 12, 3), 16, 0, "a tag of 3 bytes"),
+            (Status::MacLength, word(Opcode::Hmac, None, Sha256, 0, 33), 16, 0, "a tag of 33 bytes"),
+            (Status::MacLength, word(Opcode::Mac, AesCmac, None, 0, 17), 16, 0, "a tag of 17 bytes"),
+            (
+                Status::IvLength,
+                word(Opcode::Mac, KasumiF9, None, 7, 4),
+                16,
+                0,
+                "kasumi-f9: a nonce of 7 bytes",
+            ),
+            (
+                Status::IvLength,
+                word(Opcode::EncryptThenMac, AesCbc, Sha256, 4, 32),
+                16,
+                0,
+                "a nonce of 4 bytes; it takes 16 bytes",
+            ),
+            (
+                Status::KeyLength,
+                word(Opcode::Cipher, AesCbc, None, 16, 0),
+                16,
+                17,
+                "a key of 17 bytes; it takes 16, 24 or 32 bytes",
+            ),
+        ] {
+            let error = explain(status, &word, data, key).unwrap_or_else(|| panic!("{sentence}"));
+            assert!(error.to_string().contains(sentence), "{error}; expected: {sentence}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_where_the_engine_has_no_objection() {
+        let fine = word(Opcode::Cipher, Algorithm::AesCbc, Algorithm::None, 16, 0);
+        for status in Status::ALL {
+            assert_eq!(explain(*status, &fine, 32, 16), None, "{status}");
+        }
+        assert_eq!(explain(Status::DataLength, &ControlWord::EMPTY, 32, 0), None);
+    }
+}
