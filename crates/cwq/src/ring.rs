@@ -325,6 +325,14 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         Ok(())
     }
 
+    /// Reads the next of the entries that were there at the last refresh. It does not look for others, as [`Consumer::pop`] does.
+    #[inline(always)]
+    pub fn pop_known(&mut self) -> Option<[u64; W]> {
+        let entry = self.peek(0)?;
+        self.popped = self.popped.wrapping_add(1);
+        Some(entry)
+    }
+
     /// Reads the next entry, if there is one. Its place is the producer's again after the next
     /// [`Consumer::release`].
     ///
@@ -354,7 +362,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
 
     /// Returns the entry that will be popped after `ahead` others, if it was there at the last refresh. A peer may change
     /// what it has published, so another entry may come when it is popped.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self, ahead: u64) -> Option<[u64; W]> {
         if ahead >= self.published.wrapping_sub(self.popped) {
             return None;

@@ -21,6 +21,8 @@ enum Step {
     Push,
     Publish,
     Pop,
+    /// Only what was there at the last look.
+    PopKnown,
     Release,
     /// Another producer, or consumer, goes on where the last left off.
     Move,
@@ -31,7 +33,7 @@ proptest! {
     fn it_behaves_as_a_bounded_queue(
         order in 0u32..6,
         steps in proptest::collection::vec(
-            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::Release), Just(Step::Move)],
+            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::PopKnown), Just(Step::Release), Just(Step::Move)],
             0..400,
         ),
     ) {
@@ -56,6 +58,15 @@ proptest! {
                     let popped = consumer.pop().unwrap();
                     prop_assert_eq!(popped, shown.pop_front().map(|i: u64| [i, !i]));
                     unreleased += usize::from(popped.is_some());
+                }
+                Step::PopKnown => {
+                    let known = consumer.ready().unwrap();
+                    prop_assert_eq!(known == 0, shown.is_empty());
+                    prop_assert_eq!(consumer.pop_known(), shown.pop_front().map(|i: u64| [i, !i]));
+                    if known == 1 {
+                        prop_assert_eq!(consumer.pop_known(), None);
+                    }
+                    unreleased += known.min(1);
                 }
                 Step::Release => {
                     consumer.release();

@@ -16,7 +16,56 @@ pub struct Buffers {
     pub source: Option<Buffer>,
     /// The output.
     pub destination: Option<Buffer>,
-    pub(super) cold: Option<Box<ColdParts>>,
+    pub(super) cold: Cold,
+}
+
+/// The parts that few requests have, if there are any. Its drop is inlined as far as the look whether there are, so that the
+/// address of what it is a part of gets nowhere, and that stays in registers.
+#[derive(Debug, Default)]
+pub(super) struct Cold(Option<Box<ColdParts>>);
+
+impl Cold {
+    pub(super) const NONE: Cold = Cold(None);
+
+    #[inline(always)]
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    #[inline(always)]
+    pub(super) fn as_ref(&self) -> Option<&ColdParts> {
+        self.0.as_deref()
+    }
+
+    #[inline(always)]
+    pub(super) fn as_mut(&mut self) -> Option<&mut ColdParts> {
+        self.0.as_deref_mut()
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Cold {
+        Cold(self.0.take())
+    }
+
+    #[cold]
+    pub(super) fn get_or_insert_default(&mut self) -> &mut ColdParts {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl Drop for Cold {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(parts) = self.0.take() {
+            free(parts);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn free(parts: Box<ColdParts>) {
+    drop(parts);
 }
 
 /// Holds what few requests have. The parts are in a box of their own because a request is moved often.

@@ -34,7 +34,7 @@ impl Queue {
         if let Some(slot) = self.slots.get_mut(ticket.slot() as usize)
             && slot.holds(ticket)
         {
-            slot.detached = true;
+            slot.detach();
             self.cancel(ticket);
         }
     }

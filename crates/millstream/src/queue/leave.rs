@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Queue;
 use super::driver::Driver;
 use super::isolated::Isolated;
 use super::parts::Parts;
-use super::{Queue, Ticket};
+use super::slot::Slot;
 use crate::Error;
 use crate::heap::Buffer;
 use crate::link::{Link, Parked};
@@ -38,7 +39,7 @@ impl Queue {
 
     /// Returns true while the worker has words of this queue, or completions of it are in the ring.
     fn is_busy(&self) -> bool {
-        self.cancels > 0 || self.slots.iter().any(|slot| slot.live)
+        self.cancels > 0 || self.slots.iter().any(Slot::is_live)
     }
 
     /// Leaves the worker. Before the buffers of operations in flight are free again it must have done with them: takes
@@ -51,8 +52,7 @@ impl Queue {
             return;
         }
         for slot in 0..self.slots.len() {
-            let generation = self.slots[slot].generation;
-            self.detach(Ticket::new(slot as u32, generation));
+            self.detach(self.slots[slot].ticket());
         }
         let until = Instant::now() + LEAVING;
         while self.is_busy() && Instant::now() < until {
@@ -87,7 +87,8 @@ impl Queue {
     #[cold]
     fn abandon(&mut self) {
         for slot in &mut self.slots {
-            let cold = slot.cold.iter_mut().flat_map(|cold| cold.more.iter_mut().chain(&mut cold.extra));
+            let cold =
+                slot.cold.as_mut().into_iter().flat_map(|cold| cold.more.iter_mut().chain(&mut cold.extra));
             slot.source.iter_mut().chain(&mut slot.destination).chain(cold).for_each(Buffer::abandon);
         }
         self.places.abandon();

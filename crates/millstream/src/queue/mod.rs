@@ -91,6 +91,8 @@ pub struct Queue {
     hand_over_from: usize,
     /// The completion up to which the lines of operations were prefetched.
     prefetched_to: u64,
+    /// An end that was found on a rare way, which the frequent way hands on.
+    stash: Option<Done>,
     /// The number of cancels whose own completions are to come.
     cancels: usize,
     /// The grant's number, for tracepoints.
@@ -117,7 +119,8 @@ impl Queue {
             completions: Consumer::resume(parts.completions, parts.position.1).expect(FRESH),
             heap: parts.heap,
             places: parts.places,
-            slots: (0..parts.depth).map(|_| Slot::default()).collect(),
+            slots: (0..parts.depth as u32).map(Slot::numbered).collect(),
+            stash: None,
             // The first to be taken is the last.
             free: (0..parts.depth as u32).rev().collect(),
             shared: false,

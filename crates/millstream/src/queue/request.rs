@@ -5,7 +5,7 @@ use std::fmt;
 use millstream_accelerator::{Checksum, algorithm_of, hash_of};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 
-use super::Buffers;
+use super::buffers::{Buffers, Cold};
 use crate::hash::Hash;
 use crate::heap::Buffer;
 use crate::key::KeyHandle;
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
                 tag: &[],
                 leaves_state: false,
             },
-            buffers: Buffers { source, destination, cold: None },
+            buffers: Buffers { source, destination, cold: Cold::NONE },
         }
     }
 

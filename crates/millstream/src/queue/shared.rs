@@ -71,7 +71,7 @@ impl SharedQueue {
     /// Shares a queue. Operations that are in flight already are forgotten when they end.
     pub fn new(mut queue: Queue) -> Self {
         for slot in &mut queue.slots {
-            slot.detached |= slot.live;
+            slot.detach();
         }
         queue.shared = true;
         let owners = (0..queue.depth()).map(|_| Owner::default()).collect();

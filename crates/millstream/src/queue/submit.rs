@@ -4,9 +4,10 @@ use millstream_accelerator::MAX_PIECES;
 use millstream_cwq::{ControlWord, Flags};
 use millstream_shm::{prefetch_words, share};
 
-use super::buffers::{Buffers, ColdParts, Refused};
+use super::buffers::{Buffers, Cold, ColdParts, Refused};
 use super::parts::{AAD, STATE};
 use super::request::{Parameters, Request, RequestKey};
+use super::slot::State;
 use super::{Queue, Ticket, trace};
 use crate::heap::{Buffer, SMALL};
 use crate::refusal::Refusal;
@@ -21,9 +22,6 @@ const HANDFUL: usize = 8;
 
 /// The longest initialisation vector that a control word can tell of, in bytes.
 const LONGEST_IV: usize = u8::MAX as usize;
-
-/// A request's few parts that don't fit the common case, if it has any.
-type Cold = Option<Box<ColdParts>>;
 
 /// The part of a control word that tells of a key.
 struct PlacedKey {
@@ -49,11 +47,9 @@ impl Queue {
             Ok(ticket) => {
                 let entry = &mut self.slots[ticket.slot() as usize];
                 self.free.pop();
-                entry.live = true;
-                entry.shape = word.to_words()[0];
-                entry.mac_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
-                entry.has_state = word.state != 0;
-                entry.makes_nonce = word.has(Flags::MAKE_NONCE);
+                let tag_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
+                let state = State::live(tag_len, word.state != 0, word.has(Flags::MAKE_NONCE));
+                entry.begin(word.to_words()[0], state);
                 // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
                 std::mem::forget(std::mem::replace(&mut entry.source, source));
                 std::mem::forget(std::mem::replace(&mut entry.destination, destination));
@@ -92,7 +88,7 @@ impl Queue {
             word.state = self.places.state.at() + slot * STATE as u32;
         }
         self.place_keys(word, parameters, cold)?;
-        let ticket = Ticket::new(slot, self.slots[slot as usize].generation);
+        let ticket = self.slots[slot as usize].ticket();
         word.tag = ticket.to_bits();
         trace::submit(self.label, word, bytes as u32);
         self.submissions.push(&word.to_words()).map_err(|_| Refusal::Gone)?;
@@ -135,7 +131,7 @@ impl Queue {
                 }
             }
         }
-        if let Some(cold) = cold
+        if let Some(cold) = cold.as_mut()
             && !cold.more.is_empty()
         {
             (word.source, word.source_len, bytes) = self.gather(word.source, word.source_len, cold)?;

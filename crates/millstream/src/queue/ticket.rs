@@ -9,9 +9,10 @@ pub struct Ticket(
 );
 
 impl Ticket {
+    /// Returns the ticket of the slot's next operation.
     #[inline(always)]
-    pub(super) fn new(slot: u32, generation: u32) -> Self {
-        Ticket(u64::from(slot) | u64::from(generation) << 32)
+    pub(super) fn next(self) -> Self {
+        Ticket(self.0.wrapping_add(1 << 32))
     }
 
     #[inline(always)]
