@@ -49,6 +49,7 @@ mod heap;
 pub mod isolated;
 mod key;
 mod link;
+pub mod nonce;
 pub mod queue;
 mod refusal;
 
@@ -129,6 +130,8 @@ pub enum Error {
     Memory(std::io::ErrorKind),
     /// No grant: see [`isolated`].
     Attach(isolated::AttachError),
+    /// No nonce is given out.
+    Nonce(nonce::NonceError),
     /// The service refused what was asked about a key.
     Key(isolated::KeyRefusal),
     /// The service did not answer within the limit.
@@ -151,6 +154,7 @@ impl fmt::Display for Error {
                 write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth")
             }
             Error::Attach(error) => error.fmt(f),
+            Error::Nonce(error) => error.fmt(f),
             Error::Key(refusal) => write!(f, "the key was refused: {refusal}"),
             Error::NoAnswer(limit) => write!(
                 f,
@@ -179,6 +183,7 @@ impl std::error::Error for Error {
             Error::Queue(refusal) => refusal.source(),
             Error::Operation(status) => status.source(),
             Error::Attach(error) => error.source(),
+            Error::Nonce(error) => error.source(),
             Error::Key(refusal) => refusal.source(),
             Error::KeySlots
             | Error::Thread(_)
@@ -198,6 +203,12 @@ impl From<MaskError> for Error {
 impl From<isolated::AttachError> for Error {
     fn from(error: isolated::AttachError) -> Self {
         Error::Attach(error)
+    }
+}
+
+impl From<nonce::NonceError> for Error {
+    fn from(error: nonce::NonceError) -> Self {
+        Error::Nonce(error)
     }
 }
 

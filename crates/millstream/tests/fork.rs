@@ -10,6 +10,7 @@ mod double;
 use double::Double;
 use millstream::cwq::{Algorithm, Status};
 use millstream::isolated::{Exportable, GrantState};
+use millstream::nonce::{CounterNonces, NonceError, RandomNonces};
 use millstream::queue::{
     AcceleratorThread, Config, KeyOptions, Nonces, Queue, Refusal, Request, ThreadConfig,
 };
@@ -117,6 +118,7 @@ fn a_child_makes_no_nonces_of_its_parents() {
     let mut queue = Queue::inline(millstream::features().unwrap(), Config::default()).unwrap();
     let made = KeyOptions { nonces: Nonces::Made, ..KeyOptions::default() };
     let key = queue.import_key_with(Algorithm::AesGcm, &[7; 16], made).unwrap();
+    let (counted, random) = (CounterNonces::new([1; 4]).unwrap(), RandomNonces::new().unwrap());
     let seal = |queue: &Queue| {
         Request::seal_with_made_nonce(key, b"", queue.buffer(64).unwrap(), queue.buffer(64).unwrap())
     };
@@ -130,6 +132,9 @@ fn a_child_makes_no_nonces_of_its_parents() {
             assert_eq!((done.result, done.nonce()), (Err(Status::Gone), &[][..]));
             assert_eq!(queue.submit(seal(&queue)).unwrap_err().why, Refusal::Forked);
             assert!(queue.wait().is_none());
+            let forked = Err(NonceError::Forked.into());
+            assert_eq!((counted.next(), random.next()), (forked.clone(), forked));
+            assert!(CounterNonces::new([2; 4]).unwrap().next().is_ok());
         }));
         // SAFETY: ends the child and nothing else.
         unsafe { libc::_exit(if good.is_ok() { 33 } else { 1 }) };
@@ -138,6 +143,7 @@ fn a_child_makes_no_nonces_of_its_parents() {
     // SAFETY: `status` is ours.
     unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 33), "all went as it should");
+    assert!(counted.next().is_ok() && random.next().is_ok());
     let done = queue.wait().unwrap();
     assert_eq!((done.result, done.nonce().len()), (Ok(()), 12));
 }
