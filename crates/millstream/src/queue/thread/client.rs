@@ -6,57 +6,17 @@ use std::thread;
 use std::time::Duration;
 
 use millstream_accelerator::{GrantId, Handle, QueueId};
-use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_cwq::ring::Consumer;
-use millstream_host::{Bell, Unpark};
+use millstream_host::Bell;
 
-use super::serving::{Mailbox, Serving};
+use super::serving::Shared;
 use super::sleeper::{Bed, Sleeper};
 use crate::Error;
 use crate::heap::{Exclusive, Heap};
 use crate::key::KeyOptions;
 use crate::queue::parts::RingMemory;
 use crate::refusal::Refusal;
-
-/// The state that the thread and its clients share.
-pub(super) struct Shared {
-    features: Features,
-    pub(super) mailbox: Mailbox,
-    /// The number of forks there had been when the thread was started: a forked child has no such thread, and its copies of
-    /// the locks here may be held for ever.
-    forks: u64,
-}
-
-impl Shared {
-    pub(super) fn new(features: Features) -> Self {
-        Shared { features, mailbox: Mailbox::new(Unpark::default()), forks: millstream_shm::forks() }
-    }
-
-    /// Returns true in a forked child of the process that has the thread.
-    #[inline(always)]
-    pub(super) fn is_parents(&self) -> bool {
-        self.forks != millstream_shm::forks()
-    }
-
-    /// Returns true when nobody serves any more here.
-    #[inline(always)]
-    fn has_ended(&self) -> bool {
-        self.mailbox.is_closed() || self.is_parents()
-    }
-
-    /// Returns the reason why nobody serves.
-    #[cold]
-    fn why(&self) -> Refusal {
-        if self.is_parents() { Refusal::Forked } else { Refusal::Gone }
-    }
-
-    /// Has something done on the thread, and waits for what comes of it; none when the thread has ended, or is another
-    /// process's.
-    fn ask<T: Send + 'static>(&self, command: impl FnOnce(&mut Serving) -> T + Send + 'static) -> Option<T> {
-        if self.is_parents() { None } else { self.mailbox.ask(command) }
-    }
-}
 
 /// A grant of an accelerator's thread: a heap and keys, which its queues share. It ends with its last owner.
 pub(crate) struct ThreadGrant {

@@ -21,8 +21,8 @@ use super::parts::Parts;
 use super::{Config, Queue, ThreadConfig};
 use crate::Error;
 use crate::refusal::Refusal;
-use client::{Client, Shared};
-use serving::Serving;
+use client::Client;
+use serving::{Serving, Shared};
 
 pub(crate) use client::ThreadGrant;
 
@@ -70,7 +70,7 @@ impl AcceleratorThread {
             let _close = Close(of_thread.clone());
             if go {
                 let pace = Pace { spin: config.spin, flush: config.flush_deadline };
-                Serving::new(features, pace).run(&of_thread.mailbox);
+                Serving::new(of_thread.clone(), pace).run(&of_thread.mailbox);
             }
         };
         let handle = thread::Builder::new()

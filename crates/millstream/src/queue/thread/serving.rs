@@ -8,23 +8,82 @@ use millstream_host::{End, Hosted, Pace, Park, Unpark};
 
 use super::sleeper::Bed;
 use crate::queue::parts::{LocalAccelerator, RingMemory};
+use crate::refusal::Refusal;
 
 /// The way of commands to the thread.
-pub(super) type Mailbox = millstream_host::Mailbox<Serving, Unpark>;
+type Mailbox = millstream_host::Mailbox<Serving, Unpark>;
+
+/// The state that the thread and its clients share.
+pub(super) struct Shared {
+    pub(super) features: Features,
+    pub(super) mailbox: Mailbox,
+    /// The number of forks there had been when the thread was started: a forked child has no such thread, and its copies of
+    /// the locks here may be held for ever.
+    forks: u64,
+}
+
+impl Shared {
+    pub(super) fn new(features: Features) -> Self {
+        Shared { features, mailbox: Mailbox::new(Unpark::default()), forks: millstream_shm::forks() }
+    }
+
+    /// Returns true in a forked child of the process that has the thread.
+    #[inline(always)]
+    pub(super) fn is_parents(&self) -> bool {
+        self.forks != millstream_shm::forks()
+    }
+
+    /// Returns true when nobody serves any more here.
+    #[inline(always)]
+    pub(super) fn has_ended(&self) -> bool {
+        self.mailbox.is_closed() || self.is_parents()
+    }
+
+    /// Returns the reason why nobody serves.
+    #[cold]
+    pub(super) fn why(&self) -> Refusal {
+        if self.is_parents() { Refusal::Forked } else { Refusal::Gone }
+    }
+
+    /// Has something done on the thread, and waits for what comes of it; none when the thread has ended, or is another
+    /// process's.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        command: impl FnOnce(&mut Serving) -> T + Send + 'static,
+    ) -> Option<T> {
+        if self.is_parents() { None } else { self.mailbox.ask(command) }
+    }
+}
 
 /// The accelerator of a program's own thread, and its clients.
 pub(super) struct Serving {
+    // The accelerator goes first: it touches no memory of the clients any more when they are told.
     pub(super) accelerator: LocalAccelerator,
-    clients: Vec<(QueueId, Arc<Bed>)>,
+    clients: Clients,
     pace: Pace,
     sleep: Park,
 }
 
+/// The clients of the thread. When this is dropped, however that comes, the mailbox is closed and those who sleep are woken,
+/// in this order: nobody who is woken sees a thread that serves, and sleeps again.
+struct Clients {
+    shared: Arc<Shared>,
+    beds: Vec<(QueueId, Arc<Bed>)>,
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        self.shared.mailbox.close();
+        self.beds.iter().for_each(|(_, bed)| bed.wake());
+    }
+}
+
 impl Serving {
-    pub(super) fn new(features: Features, pace: Pace) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, pace: Pace) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
         let policy = FlushPolicy { deadline, ..FlushPolicy::default() };
-        Serving { accelerator: Accelerator::new(features, policy), clients: Vec::new(), pace, sleep: Park }
+        let accelerator = Accelerator::new(shared.features, policy);
+        Serving { accelerator, clients: Clients { shared, beds: Vec::new() }, pace, sleep: Park }
     }
 
     /// Serves until the mailbox says to end.
@@ -33,11 +92,6 @@ impl Serving {
         let (End::Finish | End::Now) = millstream_host::run(&mut self, mailbox, pace);
         // Operations that were submitted before the end are done.
         while self.accelerator.step(u64::MAX) > 0 || self.accelerator.flush() > 0 {}
-        let clients = std::mem::take(&mut self.clients);
-        drop(self);
-        for (_, bed) in clients {
-            bed.wake();
-        }
     }
 
     /// Serves a queue's rings; its client sleeps in `bed`.
@@ -49,13 +103,13 @@ impl Serving {
         bed: Arc<Bed>,
     ) -> Option<QueueId> {
         let queue = self.accelerator.add_queue(grant, submissions, completions, weight).ok()?;
-        self.clients.push((queue, bed));
+        self.clients.beds.push((queue, bed));
         Some(queue)
     }
 
     pub(super) fn remove_queue(&mut self, queue: QueueId) {
         self.accelerator.remove_queue(queue);
-        self.clients.retain(|(of, _)| *of != queue);
+        self.clients.beds.retain(|(of, _)| *of != queue);
     }
 }
 
@@ -80,13 +134,13 @@ impl Hosted for Serving {
     #[inline]
     fn wake_clients(&mut self) {
         let Serving { accelerator, clients, .. } = self;
-        accelerator.wake_clients(|queue| wake(clients, queue));
+        accelerator.wake_clients(|queue| wake(&clients.beds, queue));
     }
 
     #[inline]
     fn wake_seen(&mut self) {
         let Serving { accelerator, clients, .. } = self;
-        accelerator.wake_seen(|queue| wake(clients, queue));
+        accelerator.wake_seen(|queue| wake(&clients.beds, queue));
     }
 
     fn fall_asleep(&mut self) -> bool {
@@ -102,6 +156,6 @@ impl Hosted for Serving {
     }
 }
 
-fn wake(clients: &[(QueueId, Arc<Bed>)], queue: QueueId) {
-    clients.iter().filter(|(of, _)| *of == queue).for_each(|(_, bed)| bed.wake());
+fn wake(beds: &[(QueueId, Arc<Bed>)], queue: QueueId) {
+    beds.iter().filter(|(of, _)| *of == queue).for_each(|(_, bed)| bed.wake());
 }
