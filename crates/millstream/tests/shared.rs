@@ -2,8 +2,10 @@
 
 mod double;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake};
 use std::time::Duration;
 
 use double::Double;
@@ -118,6 +120,122 @@ fn many_tasks_use_one_queue() {
             assert_eq!(queue.in_flight(), 0);
         }
     }
+}
+
+/// Far more tasks than the queue has room for await it, and none has to try again.
+#[test]
+fn tasks_await_room() {
+    const TASKS: usize = 5000;
+    for workers in [1, 2] {
+        let (threaded, _thread) = on_thread();
+        for queue in [inline(), threaded, isolated()] {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(workers)
+                .enable_time()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let tasks: Vec<_> = (0..TASKS)
+                    .map(|i| {
+                        let queue = queue.clone();
+                        tokio::spawn(async move {
+                            let message = vec![i as u8; i % 100];
+                            let request = Request::digest(Hash::Sha256, filled(&queue, &message));
+                            if i % 7 == 3 {
+                                // These give up, at whatever they are waiting for.
+                                let _ = tokio::time::timeout(Duration::ZERO, queue.run_async(request)).await;
+                            } else {
+                                check(&queue.run_async(request).await.unwrap(), &message);
+                            }
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    tokio::time::timeout(Duration::from_secs(120), task)
+                        .await
+                        .expect("a wake-up was lost")
+                        .unwrap();
+                }
+            });
+            // The ends of what was given up are taken by those who work next.
+            while queue.in_flight() > 0 {
+                check(&queue.run(Request::digest(Hash::Sha256, filled(&queue, b"last"))).unwrap(), b"last");
+            }
+        }
+    }
+}
+
+/// A waker that counts.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Polls a future once. Returns its output, and wakes `count`.
+fn poll<F: Future + Unpin>(future: &mut F, count: &Arc<Count>) -> Option<F::Output> {
+    match Pin::new(future).poll(&mut Context::from_waker(&count.clone().into())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// Room goes to those who wait, in their order: nobody overtakes them, and who gives up passes it on.
+#[test]
+fn room_goes_to_who_came_first() {
+    let config = Config { depth: 1, ..CONFIG };
+    let queue = SharedQueue::new(Queue::inline(features(), config).unwrap());
+    let counts: Vec<Arc<Count>> = (0..4).map(|_| Arc::default()).collect();
+    let mut held = queue.submit(Request::null()).unwrap();
+    let mut waiting: Vec<_> = (0..4).map(|_| Some(queue.submit_async(Request::null()))).collect();
+    for (future, count) in waiting.iter_mut().zip(&counts) {
+        assert!(poll(future.as_mut().unwrap(), count).is_none());
+    }
+    // The operation ends, but its owner has not fetched it, so its room is not free.
+    while poll(&mut held, &counts[0]).is_none() {}
+    drop(held);
+    assert_eq!(queue.submit(Request::null()).unwrap_err().why, Refusal::Full, "others came first");
+    assert!(poll(waiting[1].as_mut().unwrap(), &counts[1]).is_none(), "it is not the first");
+    let woken = counts[1].0.load(Ordering::Relaxed);
+    // The first gives up. The second is told and gets the room.
+    drop(waiting[0].take());
+    assert!(counts[1].0.load(Ordering::Relaxed) > woken);
+    let second = poll(waiting[1].as_mut().unwrap(), &counts[1]).unwrap().unwrap();
+    let woken = counts[2].0.load(Ordering::Relaxed);
+    // An operation that nobody wants any more makes room once it is collected, which those who wait see to.
+    drop(second);
+    assert!(counts[2].0.load(Ordering::Relaxed) > woken);
+    let third = loop {
+        if let Some(third) = poll(waiting[2].as_mut().unwrap(), &counts[2]) {
+            break third.unwrap();
+        }
+    };
+    drop((third, waiting));
+    while queue.in_flight() > 0 {
+        queue.run(Request::null()).unwrap();
+    }
+    assert!(queue.submit(Request::null()).is_ok());
+}
+
+/// When the accelerator ends, those who wait for room hear of it.
+#[test]
+fn who_waits_for_room_is_told_of_the_end() {
+    let (queue, thread) = on_thread();
+    let pending: Vec<_> = (0..CONFIG.depth).map(|_| queue.submit(Request::null()).unwrap()).collect();
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let queue = queue.clone();
+            std::thread::spawn(move || queue.run(Request::null()))
+        })
+        .collect();
+    drop(thread);
+    for waited in threads {
+        assert_eq!(waited.join().unwrap().unwrap_err().why, Refusal::Gone);
+    }
+    drop(pending);
 }
 
 /// Futures that are dropped, or whose tasks panic, leave the queue to the others; their buffers come back.

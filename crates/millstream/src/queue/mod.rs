@@ -29,7 +29,8 @@
 //!
 //! # When it is full
 //! [`Queue::submit`] never blocks. When as many operations are in flight as the queue is deep it gives the
-//! buffers back with [`Refusal::Full`]: take what has come back, then submit again.
+//! buffers back with [`Refusal::Full`]: take what has come back, then submit again. [`SharedQueue::submit_async`] and
+//! [`SharedQueue::run`] wait for room.
 
 mod buffers;
 mod cancel;
@@ -39,11 +40,13 @@ mod done;
 mod driver;
 mod isolated;
 mod leave;
+mod line;
 mod parts;
 mod request;
 mod shared;
 mod slot;
 mod submit;
+mod submitting;
 mod thread;
 mod ticket;
 mod trace;
@@ -61,6 +64,7 @@ pub use config::{Config, ThreadConfig};
 pub use done::Done;
 pub use request::{Piece, Request, RequestKey};
 pub use shared::{Pending, SharedQueue};
+pub use submitting::Submitting;
 pub use thread::AcceleratorThread;
 pub(crate) use thread::ThreadGrant;
 pub use ticket::Ticket;

@@ -9,13 +9,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use millstream_cwq::Algorithm;
 
 use super::driver::Driver;
+use super::line::{Line, Place};
 use super::{Done, Queue, Refused, Request, Ticket};
 use crate::Error;
 use crate::heap::Buffer;
@@ -29,13 +29,27 @@ struct Owner {
     waker: Option<Waker>,
 }
 
-struct Inner {
-    queue: Queue,
+/// A task that waits, by what it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// The end of an operation.
+    End(Ticket),
+    /// Room for a request.
+    Room(Place),
+}
+
+pub(super) struct Inner {
+    pub(super) queue: Queue,
     /// The owners, by slot.
     owners: Vec<Owner>,
-    /// The task that an accelerator's thread wakes when completions come, or woke and that has yet to look. As long as
-    /// any task waits, one that waits is this one, or is on its way to be.
-    leader: Option<Ticket>,
+    /// The number of owners who have not fetched the end of their operation.
+    kept: usize,
+    /// The tasks that wait for room.
+    pub(super) line: Line,
+    /// The task that looks for those who sleep. With an accelerator elsewhere there is one as long as any task sleeps: either the
+    /// accelerator has its waker, for when completions come and for its end, or the task was woken and has yet to look. With an
+    /// inline accelerator everyone looks for himself, and there is a leader where an operation is under way that nobody awaits.
+    leader: Option<Waiting>,
     /// The slot at which the search for another leader begins.
     next: usize,
 }
@@ -61,7 +75,7 @@ struct Inner {
 /// # Ok::<(), millstream::Error>(())
 /// ```
 ///
-/// In `async` code, on any executor: `queue.submit(request)?.await`.
+/// In `async` code, on any executor: `queue.run_async(request).await?`.
 #[derive(Clone)]
 pub struct SharedQueue {
     inner: Arc<Mutex<Inner>>,
@@ -75,11 +89,12 @@ impl SharedQueue {
         }
         queue.shared = true;
         let owners = (0..queue.depth()).map(|_| Owner::default()).collect();
-        SharedQueue { inner: Arc::new(Mutex::new(Inner { queue, owners, leader: None, next: 0 })) }
+        let inner = Inner { queue, owners, kept: 0, line: Line::default(), leader: None, next: 0 };
+        SharedQueue { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// No code of others runs while it is locked, so a panic elsewhere leaves it as it should be.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,46 +138,46 @@ impl SharedQueue {
     }
 
     /// Puts an operation in flight, for its end to be awaited. If what this returns is dropped, the operation
-    /// is cancelled.
+    /// is cancelled. Never waits: [`SharedQueue::submit_async`] does, for room.
     ///
     /// # Errors
-    /// [`Refused`], with the buffers: see [`Refusal`]. When the queue is full, await something first.
+    /// [`Refused`], with the buffers: see [`Refusal`]. The queue is full, too, while others wait for its room.
     pub fn submit(&self, request: Request<'_>) -> Result<Pending, Refused> {
         let mut inner = self.lock();
-        let ticket = match inner.queue.submit(request) {
-            Ok(ticket) => ticket,
-            Err(refused) if refused.why == Refusal::Full => {
-                // Completions that have come make room for the next call.
-                let wakers = inner.collect();
-                drop(inner);
-                wakers.into_iter().for_each(Waker::wake);
-                return Err(refused);
-            }
-            Err(refused) => return Err(refused),
+        let submitted = if inner.has_room_behind(inner.line.len()) {
+            inner.queue.submit(request)
+        } else {
+            Err(Refused { why: Refusal::Full, buffers: request.buffers })
         };
-        Ok(Pending { queue: self.clone(), ticket, ended: false, yielded: false, since: None })
-    }
-
-    /// Executes an operation and waits for its end on this thread. When the queue is full it waits for room.
-    ///
-    /// # Errors
-    /// [`Refused`], as for [`SharedQueue::submit`], but never because the queue is full.
-    pub fn run(&self, request: Request<'_>) -> Result<Done, Refused> {
-        let mut buffers = request.buffers;
-        loop {
-            match self.submit(Request { buffers, ..request }) {
-                Ok(pending) => return Ok(block_on(pending)),
-                Err(Refused { why: Refusal::Full, buffers: back }) => {
-                    buffers = back;
-                    thread::yield_now();
-                }
-                Err(refused) => return Err(refused),
-            }
+        if let Err(Refused { why: Refusal::Full, .. }) = submitted {
+            // Completions that have come make room for the next call.
+            let wakers = inner.collect();
+            leave(inner, wakers);
         }
+        Ok(Pending::new(self.clone(), submitted?))
     }
 }
 
 impl Inner {
+    /// Returns true when there is room for one more request than those that have precedence.
+    pub(super) fn has_room_behind(&self, others: usize) -> bool {
+        self.queue.free.len() > others
+    }
+
+    /// Returns true when the task at a place need not wait any longer: there is room for it, or no request is taken at all.
+    pub(super) fn may_submit(&self, place: Place) -> bool {
+        self.has_room_behind(self.line.ahead(place)) || self.queue.refusal().is_some()
+    }
+
+    fn is_inline(&self) -> bool {
+        matches!(self.queue.driver, Driver::Inline(..))
+    }
+
+    /// Returns true when the end of an operation has yet to be collected.
+    fn is_under_way(&self) -> bool {
+        self.queue.in_flight() > self.kept
+    }
+
     /// Lets the accelerator work and takes all completions. Returns the wakers of their owners.
     fn collect(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
@@ -180,6 +195,7 @@ impl Inner {
         let owner = &mut self.owners[done.ticket.slot() as usize];
         wakers.extend(owner.waker.take());
         owner.done = Some(done);
+        self.kept += 1;
     }
 
     /// The end of an operation, if it has come.
@@ -190,8 +206,74 @@ impl Inner {
             return None;
         }
         self.queue.free.push(ticket.slot());
+        self.kept -= 1;
         owner.done.take()
     }
+
+    /// Lets the accelerator work, and looks for what a task waits for. Where it has not come the task is woken again: at once
+    /// if it must look on, else when something has come.
+    pub(super) fn attend<T>(
+        &mut self,
+        task: Waiting,
+        waker: &Waker,
+        since: &mut Option<Instant>,
+        wakers: &mut Vec<Waker>,
+        mut look: impl FnMut(&mut Inner) -> Option<T>,
+    ) -> Option<T> {
+        wakers.extend(self.collect());
+        if let Some(found) = look(self) {
+            return Some(found);
+        }
+        wakers.extend(self.sleep(task, waker));
+        // With nothing under way a task waits for others to fetch what has come for them. An inline accelerator has nothing to
+        // do meanwhile. One elsewhere may end, which the leader is told.
+        let mut looks_again = self.is_under_way() && (self.is_inline() || self.looks_on(since));
+        if self.is_inline() && !looks_again {
+            self.leader = self.leader.filter(|leader| *leader != task);
+        } else if !looks_again {
+            looks_again = self.lead(task, waker);
+            if looks_again {
+                // Completions came in between, or the accelerator has ended.
+                wakers.extend(self.collect());
+                if let Some(found) = look(self) {
+                    return Some(found);
+                }
+            }
+        }
+        if looks_again {
+            wakers.push(waker.clone());
+        }
+        None
+    }
+
+    /// Keeps the waker of a task that sleeps. Returns the one that it had before, if that was another: it is dropped outside the
+    /// lock.
+    fn sleep(&mut self, task: Waiting, waker: &Waker) -> Option<Waker> {
+        let kept = match task {
+            Waiting::End(ticket) => &mut self.owners[ticket.slot() as usize].waker,
+            Waiting::Room(place) => self.line.waker(place)?,
+        };
+        if kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            return None;
+        }
+        kept.replace(waker.clone())
+    }
+
+    /// Gives up a place in the line for room. Returns its waker, to be dropped when the lock is released.
+    pub(super) fn give_up(&mut self, place: Place, wakers: &mut Vec<Waker>) -> Option<Waker> {
+        let kept = self.line.leave(place);
+        wakers.extend(self.pass_lead(Waiting::Room(place)));
+        kept
+    }
+}
+
+/// Unlocks the queue, then wakes tasks: those that are given, and those that wait for room that there is now. It is done
+/// outside the lock, because a waker is somebody else's code.
+pub(super) fn leave(mut inner: MutexGuard<'_, Inner>, mut wakers: Vec<Waker>) {
+    let room = inner.queue.free.len();
+    wakers.extend(inner.line.admit(room));
+    drop(inner);
+    wakers.into_iter().for_each(Waker::wake);
 }
 
 /// An operation of a [`SharedQueue`] in flight: a future of its end.
@@ -207,6 +289,12 @@ pub struct Pending {
     since: Option<Instant>,
 }
 
+impl Pending {
+    pub(super) fn new(queue: SharedQueue, ticket: Ticket) -> Self {
+        Pending { queue, ticket, ended: false, yielded: false, since: None }
+    }
+}
+
 impl Future for Pending {
     type Output = Done;
 
@@ -215,51 +303,29 @@ impl Future for Pending {
         let ticket = self.ticket;
         let queue = self.queue.clone();
         let mut inner = queue.lock();
-        if let Some(done) = inner.take(ticket) {
-            self.ended = true;
-            return Poll::Ready(done);
-        }
-        let inline = matches!(inner.queue.driver, Driver::Inline(..));
-        if inline && !self.yielded {
-            self.yielded = true;
-            inner.owners[ticket.slot() as usize].waker = Some(context.waker().clone());
-            drop(inner);
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let mut wakers = inner.collect();
+        let mut wakers = Vec::new();
         let mut done = inner.take(ticket);
-        if done.is_none() {
-            inner.owners[ticket.slot() as usize].waker = Some(context.waker().clone());
-            if inline {
-                // The operation's turn comes with the next step.
-                wakers.push(context.waker().clone());
-            } else if inner.looks_on(&mut self.since) {
-                // The others first: meanwhile it may come.
-                wakers.push(context.waker().clone());
-            } else if inner.lead(ticket, context.waker()) {
-                // Completions came in between.
-                wakers.extend(inner.collect());
-                done = inner.take(ticket);
-                if done.is_none() {
-                    wakers.push(context.waker().clone());
-                }
+        if done.is_none() && inner.is_inline() && !self.yielded {
+            self.yielded = true;
+            wakers.extend(inner.sleep(Waiting::End(ticket), context.waker()));
+            wakers.push(context.waker().clone());
+        } else if done.is_none() {
+            let since = &mut self.since;
+            done = inner.attend(Waiting::End(ticket), context.waker(), since, &mut wakers, |inner| {
+                inner.take(ticket)
+            });
+            if let (Some(_), Driver::Isolated(isolated), Some(since)) =
+                (&done, &mut inner.queue.driver, self.since)
+            {
+                isolated.seen_by_looking(since);
             }
         }
-        if let (Some(_), Driver::Isolated(isolated), Some(since)) =
-            (&done, &mut inner.queue.driver, self.since)
-        {
-            isolated.seen_by_looking(since);
+        if done.is_some() {
+            self.ended = true;
+            wakers.extend(inner.pass_lead(Waiting::End(ticket)));
         }
-        drop(inner);
-        wakers.into_iter().for_each(Waker::wake);
-        match done {
-            Some(done) => {
-                self.ended = true;
-                Poll::Ready(done)
-            }
-            None => Poll::Pending,
-        }
+        leave(inner, wakers);
+        done.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
@@ -274,8 +340,8 @@ impl Inner {
     }
 
     /// Has a task woken when completions come. Returns true when some are there already.
-    fn lead(&mut self, ticket: Ticket, waker: &Waker) -> bool {
-        self.leader = Some(ticket);
+    fn lead(&mut self, task: Waiting, waker: &Waker) -> bool {
+        self.leader = Some(task);
         match &mut self.queue.driver {
             Driver::Thread(client) => client.clone().wake_task(&mut self.queue.completions, waker),
             Driver::Inline(..) => false,
@@ -286,41 +352,57 @@ impl Inner {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let mut inner = self.queue.lock();
-        let (mut waker, mut done) = (None, None);
-        if !self.ended {
-            waker = inner.owners[self.ticket.slot() as usize].waker.take();
-            done = inner.take(self.ticket);
-            if done.is_none() {
-                inner.queue.detach(self.ticket);
-            }
+        if self.ended {
+            return;
         }
-        let another = inner.another_leader(self.ticket);
-        drop(inner);
+        let mut inner = self.queue.lock();
+        let mut wakers = Vec::new();
+        let waker = inner.owners[self.ticket.slot() as usize].waker.take();
+        let done = inner.take(self.ticket);
+        if done.is_none() {
+            inner.queue.detach(self.ticket);
+        }
+        wakers.extend(inner.pass_lead(Waiting::End(self.ticket)));
+        // The operation's end makes room, and somebody must collect it.
+        wakers.extend(inner.appoint());
+        leave(inner, wakers);
         // Buffers and wakers go outside the lock: the last waker of a task may take the task with it, and that
         // another operation of this queue.
         drop((done, waker));
-        if let Some(waker) = another {
-            waker.wake();
-        }
     }
 }
 
 impl Inner {
-    /// Returns another task that must look when the leader goes away.
-    fn another_leader(&mut self, gone: Ticket) -> Option<Waker> {
+    /// Makes another task the leader when the leader goes away. Returns the waker of the new one.
+    fn pass_lead(&mut self, gone: Waiting) -> Option<Waker> {
         if self.leader != Some(gone) {
             return None;
         }
         self.leader = None;
+        self.appoint()
+    }
+
+    /// Makes a task that sleeps the leader, if one is needed and there is none. Returns its waker. Once woken, the task looks: it
+    /// goes on leading, or it goes away in its turn and passes this on.
+    fn appoint(&mut self) -> Option<Waker> {
+        if self.leader.is_some() || self.is_inline() && !self.is_under_way() {
+            return None;
+        }
+        let (leader, waker) = self.next_sleeper().unzip();
+        self.leader = leader;
+        waker
+    }
+
+    /// Takes the waker of a task that sleeps, each in turn. Those whose operations are under way come first.
+    fn next_sleeper(&mut self) -> Option<(Waiting, Waker)> {
         let slots = self.owners.len();
         for _ in 0..slots {
             self.next = (self.next + 1) % slots;
             if let Some(waker) = self.owners[self.next].waker.take() {
-                return Some(waker);
+                return Some((Waiting::End(self.queue.slots[self.next].ticket()), waker));
             }
         }
-        None
+        self.line.first_sleeper().map(|(place, waker)| (Waiting::Room(place), waker))
     }
 }
 
@@ -333,26 +415,5 @@ impl fmt::Debug for Pending {
 impl fmt::Debug for SharedQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shared{:?}", self.lock().queue)
-    }
-}
-
-/// Wakes a thread that waits for a future.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for a future on this thread.
-fn block_on(mut pending: Pending) -> Done {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match Pin::new(&mut pending).poll(&mut context) {
-            Poll::Ready(done) => return done,
-            Poll::Pending => thread::park(),
-        }
     }
 }
