@@ -5,6 +5,10 @@
 //! several threads: that is what is tested.
 #![allow(unsafe_code)]
 
+#[allow(dead_code, reason = "it would ask the user's own service")]
+#[path = "../examples/server.rs"]
+mod server;
+
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -34,7 +38,7 @@ fn main() {
         Some("as-worker") => return work(&arguments[1..]),
         _ => {}
     }
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 9] = [
         ("whole messages are those of a key in this process", whole_messages),
         ("messages in pieces are those of a key in this process", pieces),
         ("a key does what it was made for, and no more", usages),
@@ -43,6 +47,7 @@ fn main() {
         ("a forked child has keys of its own", fork),
         ("after the end of a grant its keys fail, and new ones attach", revoked),
         ("a connection that was made early serves the first key", early),
+        ("the server of the cookbook uses a key of the service", cookbook),
     ];
     for (name, test) in tests {
         test();
@@ -373,4 +378,10 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
         assert!(began.elapsed() < LONG, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+fn cookbook() {
+    let service = Running::start("");
+    let said = server::run(Attach { socket: service.options().socket, ..Attach::default() }).unwrap();
+    assert_eq!(said, "200 sessions sealed 4000 records, isolated: true");
 }
