@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{Order, Refusal, Reply, STATE_GONE, STATE_REVOKED};
+use millstream_shm::plain;
 
 use crate::attach::DIED;
 use crate::chatter::{Chatter, Kind, say};
@@ -351,7 +352,7 @@ impl Broker {
         let worker = &mut self.crew[index];
         if let Err(error) = worker.start(&self.config, &self.poll, &self.disposal) {
             worker.failed_to_start();
-            tracing::error!(worker = index, %error, "a worker can't be started");
+            tracing::error!(worker = index, error = %plain(&error), "a worker can't be started");
         }
     }
 
@@ -419,11 +420,11 @@ impl Broker {
         let socket = self.config.socket.display();
         match self.door.restore(self.policy.lets_others_in()) {
             Ok(()) => tracing::info!(%socket, "the socket is there again"),
-            Err(error) => tracing::error!(%socket, %error, "the socket can't be made again"),
+            Err(error) => tracing::error!(%socket, error = %plain(&error), "the socket can't be made again"),
         }
         let Some(listener) = self.door.listener() else { return };
         if let Err(error) = self.poll.add(listener, Token::Listener, Interest::READ) {
-            tracing::error!(%error, "the socket can't be waited for");
+            tracing::error!(error = %plain(&error), "the socket can't be waited for");
         }
     }
 
@@ -443,7 +444,7 @@ impl Broker {
         self.ledger.set_whole(policy.service().whole(&self.means));
         self.policy = policy;
         if let Err(error) = self.door.admit(self.policy.lets_others_in()) {
-            say!(self.chatter, by, Kind::Reload, error, %error, "the mode of the socket can't be changed");
+            say!(self.chatter, by, Kind::Reload, error, error = %plain(&error), "the mode of the socket can't be changed");
         }
         say!(self.chatter, by, Kind::Reload, info, grants = self.grants.len(), "reload");
         for id in self.grants.keys().copied().collect::<Vec<_>>() {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use millstream_protocol::{Error as Misunderstood, Message, Refusal, Reply, Request};
-use millstream_shm::Socket;
+use millstream_shm::{Socket, plain};
 
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
@@ -99,7 +99,7 @@ impl Broker {
                     return;
                 }
                 Err(error) => {
-                    say!(self.chatter, None, Kind::Unmet, error, %error, "a client could not be let in");
+                    say!(self.chatter, None, Kind::Unmet, error, error = %plain(&error), "a client could not be let in");
                     return;
                 }
             }
@@ -118,7 +118,7 @@ impl Broker {
         match Peer::of(link.socket()) {
             Ok(peer) => Some((link, peer)),
             Err(error) => {
-                say!(self.chatter, uid, Kind::Unmet, error, %error, "a client can't be identified");
+                say!(self.chatter, uid, Kind::Unmet, error, error = %plain(&error), "a client can't be identified");
                 None
             }
         }
@@ -158,7 +158,7 @@ impl Broker {
             Err(error) => {
                 self.ledger.give_back(account, &CONNECTION);
                 let uid = client.peer.uid;
-                say!(self.chatter, Some(uid), Kind::Unmet, error, uid, %error, "a client can't be waited for");
+                say!(self.chatter, Some(uid), Kind::Unmet, error, uid, error = %plain(&error), "a client can't be waited for");
             }
         }
     }
@@ -293,7 +293,7 @@ impl Broker {
             Err(error) => {
                 let (pid, uid) = (client.peer.pid, client.peer.uid);
                 let what = "a client could not be answered";
-                say!(self.chatter, Some(uid), Kind::Unanswered, warn, pid, uid, %error, "{what}");
+                say!(self.chatter, Some(uid), Kind::Unanswered, warn, pid, uid, error = %plain(&error), "{what}");
                 self.leave(id);
             }
         }

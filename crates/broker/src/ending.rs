@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{Refusal, Reply, STATE_GONE, STATE_REVOKED};
-use millstream_shm::Memory;
+use millstream_shm::{Memory, plain};
 
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
@@ -230,7 +230,7 @@ impl Broker {
                 // The client sees the state anyway when its wait times out.
                 (Kind::Unwoken, "a client could not be woken")
             };
-            say!(self.chatter, Some(uid), kind, warn, grant, uid, %error, "{what}");
+            say!(self.chatter, Some(uid), kind, warn, grant, uid, error = %plain(&error), "{what}");
         }
     }
 

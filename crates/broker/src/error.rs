@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use millstream_shm::plain;
+
 use crate::metrics::MetricsAddress;
 use crate::policy::PolicyError;
 
@@ -67,22 +69,27 @@ impl fmt::Display for Error {
                 )
             }
             Error::Socket { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
-                write!(f, "{}: {source}: remove it, or use another --socket", path.display())
+                write!(f, "{}: {}: remove it, or use another --socket", path.display(), plain(source))
             }
             Error::Socket { path, source } => {
-                write!(f, "{}: {source}: use a --socket in a directory that you may write to", path.display())
+                write!(
+                    f,
+                    "{}: {}: use a --socket in a directory that you may write to",
+                    path.display(),
+                    plain(source)
+                )
             }
             Error::Metrics { address, source } => {
-                write!(f, "metrics at {address}: {source}: use another --metrics")
+                write!(f, "metrics at {address}: {}: use another --metrics", plain(source))
             }
             Error::NoAccelerators => f.write_str("no accelerators: use --accelerators 1 or more"),
             Error::Worker { program, source } => {
-                write!(f, "a worker can't be started from {}: {source}", program.display())
+                write!(f, "a worker can't be started from {}: {}", program.display(), plain(source))
             }
             Error::NotReady { worker } => {
                 write!(f, "worker {worker} did not become ready: see its messages above")
             }
-            Error::System { what, source } => write!(f, "{what}: {source}"),
+            Error::System { what, source } => write!(f, "{what}: {}", plain(source)),
         }
     }
 }

@@ -8,7 +8,7 @@ use millstream::isolated::ServiceError;
 use millstream::tally::TallyError;
 use millstream_cpu::MaskError;
 use millstream_files as files;
-pub(crate) use millstream_files::plain;
+pub(crate) use millstream_shm::plain;
 
 use crate::{names, shown};
 

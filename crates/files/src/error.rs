@@ -84,7 +84,7 @@ impl From<getrandom::Error> for Error {
 }
 
 /// Returns the system's message without the number that Rust appends.
-pub fn plain(error: &io::Error) -> String {
+fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {
         Some(end) => text[..end].to_owned(),

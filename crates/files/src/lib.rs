@@ -41,5 +41,5 @@ pub mod solaris;
 pub mod tink;
 
 pub use detect::{DETECT_LEN, Format, detect};
-pub use error::{Error, plain};
+pub use error::Error;
 pub use job::{Job, Pieces, read_header};

@@ -17,6 +17,7 @@ mod layout;
 mod listener;
 mod mapping;
 mod memory;
+mod plain;
 mod rights;
 mod secret;
 mod socket;
@@ -33,6 +34,7 @@ pub use layout::{AAD_BYTES, BUFFER_HEAD, Rings, STATE_PLACE_BYTES, buffer_bytes}
 pub use listener::Listener;
 pub use mapping::{Mapping, Words};
 pub use memory::Memory;
+pub use plain::{plain, words};
 pub use secret::SecretMemory;
 pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
 pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::forever;
+use crate::plain;
 use crate::sync::{AtomicU64, Ordering};
 use claim::{NAMES, READY, STATE};
 
@@ -359,10 +360,10 @@ impl fmt::Display for TallyError {
                 write!(f, "{}: there is such a file already; remove it or name another", path.display())
             }
             TallyError::Create { path, source } => {
-                write!(f, "{}: counters can't be kept there: {source}", path.display())
+                write!(f, "{}: counters can't be kept there: {}", path.display(), plain(source))
             }
             TallyError::Open { path, source } => {
-                write!(f, "{}: counters can't be added to: {source}", path.display())
+                write!(f, "{}: counters can't be added to: {}", path.display(), plain(source))
             }
             TallyError::NotATally { path, why } => {
                 write!(f, "{}: not a file of counters: {why}; name one that millstream made", path.display())

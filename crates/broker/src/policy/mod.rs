@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_cwq::AlgorithmSet;
 use millstream_protocol::{KEY_SLOT_BYTES, KeyRules, Refusal, Wanted};
-use millstream_shm::Rings;
+use millstream_shm::{Rings, plain};
 
 use crate::identity::Peer;
 use crate::ledger::{Account, Amounts, Rate, Resource};
@@ -208,7 +208,7 @@ impl Policy {
         let text = std::fs::read_to_string(path).map_err(|error| PolicyError {
             path: path.to_owned(),
             line: 0,
-            what: format!("it can't be read: {error}"),
+            what: format!("it can't be read: {}", plain(&error)),
         })?;
         Policy::parse(&text, path)
     }

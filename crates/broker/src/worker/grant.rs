@@ -9,7 +9,7 @@ use millstream_accelerator::{GrantConfig, InsertError, SharedKeyMemory};
 use millstream_cwq::ring::{Corrupt, Producer};
 use millstream_cwq::{AlgorithmSet, Completion};
 use millstream_protocol::{Grant, STATE_BYTES};
-use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words};
+use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, plain};
 
 use super::memory::{Hand, SharedArena};
 
@@ -41,11 +41,11 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Message(error) => write!(f, "the order was not understood: {error}"),
-            Refused::Received(error) => write!(f, "the order did not arrive whole: {error}"),
+            Refused::Received(error) => write!(f, "the order did not arrive whole: {}", plain(error)),
             Refused::Descriptors { given, needed } => {
                 write!(f, "{given} descriptors came with the order, and {needed} are needed")
             }
-            Refused::Memory { what, why } => write!(f, "the {what} can't be mapped: {why}"),
+            Refused::Memory { what, why } => write!(f, "the {what} can't be mapped: {}", plain(why)),
             Refused::TooSmall { what, bytes, needed } => {
                 write!(f, "the {what} has {bytes} bytes, and the grant needs {needed}")
             }
@@ -55,15 +55,17 @@ impl fmt::Display for Refused {
             Refused::Known(grant) => write!(f, "grant {grant} is served here already"),
             Refused::Unknown(grant) => write!(f, "grant {grant} is not served here"),
             Refused::Rings(error) => error.fmt(f),
-            Refused::Doorbell(error) => write!(f, "the doorbell can't be waited for: {error}"),
-            Refused::KeySocket(error) => write!(f, "the key socket can't be waited for: {error}"),
+            Refused::Doorbell(error) => write!(f, "the doorbell can't be waited for: {}", plain(error)),
+            Refused::KeySocket(error) => write!(f, "the key socket can't be waited for: {}", plain(error)),
             Refused::KeyMemory { slots } => write!(
                 f,
                 "the memory for keys has no room for {slots} key slots: ask for fewer, or raise --key-memory and LimitMEMLOCK of the service"
             ),
             Refused::Keys(error) => write!(f, "a key of the grant can't be kept here: {error}"),
             Refused::HandOver(what) => write!(f, "the other worker did not hand the grant over: {what}"),
-            Refused::Peer(error) => write!(f, "the other worker does not listen, or says nothing: {error}"),
+            Refused::Peer(error) => {
+                write!(f, "the other worker does not listen, or says nothing: {}", plain(error))
+            }
             Refused::Ended => f.write_str("the accelerator has ended"),
         }
     }

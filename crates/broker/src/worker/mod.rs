@@ -37,7 +37,7 @@ use millstream_accelerator::Reserve;
 use millstream_cpu::Features;
 use millstream_host::{End, Pace};
 use millstream_protocol::Report;
-use millstream_shm::{Doorbell, SecretMemory, spawn_on_secret_stack};
+use millstream_shm::{Doorbell, SecretMemory, plain, spawn_on_secret_stack};
 
 use control::Control;
 use private::Private;
@@ -117,24 +117,27 @@ impl fmt::Display for Error {
         match self {
             Error::Control(number, error) => write!(
                 f,
-                "descriptor {number} is not a worker's control socket ({error}): workers are started by `millstream serve`"
+                "descriptor {number} is not a worker's control socket ({}): workers are started by `millstream serve`",
+                plain(error)
             ),
             Error::KeyMemory(error) => write!(
                 f,
-                "no memory for keys can be locked ({error}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)"
+                "no memory for keys can be locked ({}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)",
+                plain(error)
             ),
-            Error::Descriptors(error) => write!(f, "descriptors can't be made or closed: {error}"),
+            Error::Descriptors(error) => write!(f, "descriptors can't be made or closed: {}", plain(error)),
             Error::Features(error) => error.fmt(f),
             Error::Thread(error) => write!(
                 f,
-                "a thread can't be started on locked memory ({error}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)"
+                "a thread can't be started on locked memory ({}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)",
+                plain(error)
             ),
             Error::Cpu(cpu, error) => {
-                write!(f, "the worker can't be pinned to processor {cpu} ({error}): choose another")
+                write!(f, "the worker can't be pinned to processor {cpu} ({}): choose another", plain(error))
             }
             Error::Sandbox(error) => write!(f, "the worker can't be confined: {error}"),
-            Error::Wait(error) => write!(f, "the worker can't wait for orders: {error}"),
-            Error::Broker(error) => write!(f, "the broker takes no reports: {error}"),
+            Error::Wait(error) => write!(f, "the worker can't wait for orders: {}", plain(error)),
+            Error::Broker(error) => write!(f, "the broker takes no reports: {}", plain(error)),
         }
     }
 }

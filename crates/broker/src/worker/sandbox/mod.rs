@@ -17,6 +17,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, Ruleset, RulesetAttr,
     RulesetStatus, Scope,
 };
+use millstream_shm::plain;
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, geteuid, getrlimit, set_dumpable_behavior, setrlimit,
 };
@@ -43,7 +44,7 @@ pub enum SandboxError {
 impl fmt::Display for SandboxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SandboxError::Step(what, error) => write!(f, "it can't {what}: {error}"),
+            SandboxError::Step(what, error) => write!(f, "it can't {what}: {}", plain(error)),
             SandboxError::Rules(error) => error.fmt(f),
             SandboxError::Filter(error) => write!(
                 f,
