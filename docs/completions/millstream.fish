@@ -541,7 +541,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics 
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-host -d 'Names of this machine under which metrics may be asked for, besides localhost and addresses' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l user -d 'Continue as this user, when started by root' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l ready-fd -d 'Write the socket\'s path and a newline to this descriptor when clients can connect' -r
-complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-names -d 'List each grant in the metrics, with its process and the client\'s name, and not only users'
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-names -d 'List each grant in the metrics, with its process and the client\'s name, besides users and workers'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s q -l quiet -d 'Log warnings and errors only'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s V -l version -d 'Print version'

@@ -221,7 +221,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--metrics-host=[Names of this machine under which metrics may be asked for, besides localhost and addresses]:NAME:_default' \
 '--user=[Continue as this user, when started by root]:NAME:_default' \
 '--ready-fd=[Write the socket'\''s path and a newline to this descriptor when clients can connect]:N:_default' \
-'--metrics-names[List each grant in the metrics, with its process and the client'\''s name, and not only users]' \
+'--metrics-names[List each grant in the metrics, with its process and the client'\''s name, besides users and workers]' \
 '-q[Log warnings and errors only]' \
 '--quiet[Log warnings and errors only]' \
 '-h[Print help (see more with '\''--help'\'')]' \

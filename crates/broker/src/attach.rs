@@ -17,6 +17,7 @@ use crate::policy::Limits;
 use crate::poll::{Interest, Token};
 use crate::probes;
 use crate::shown::Shown;
+use crate::totals::Work;
 
 /// A request for a grant costs one token, and one more for each so many bytes of arena.
 const TOKEN_BYTES: u32 = 16 << 20;
@@ -135,6 +136,7 @@ impl Broker {
             key_end: Some(client_end),
             key_inode,
             askers: Vec::new(),
+            counted: Work::default(),
         };
         self.grants_ever += 1;
         self.key_ends.hold(grant.terms.id, kept);

@@ -27,6 +27,7 @@ use crate::policy::{Means, Policy};
 use crate::poll::{Interest, Poll, Token};
 use crate::process;
 use crate::stop::Stop;
+use crate::totals::Totals;
 use crate::untaken::Untaken;
 
 /// The time that workers get to finish when the broker stops, and after them the errands for grants that have
@@ -61,6 +62,7 @@ pub struct Broker {
     pub(crate) crew: Vec<Worker>,
     pub(crate) surveys: Surveys,
     pub(crate) counters: Counters,
+    pub(crate) totals: Totals,
     pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) disposal: Disposal,
@@ -118,6 +120,7 @@ impl Broker {
             crew,
             surveys: Surveys::default(),
             counters: Counters::default(),
+            totals: Totals::default(),
             chatter: Chatter::new(),
             metrics: None,
             disposal,

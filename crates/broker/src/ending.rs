@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream_protocol::{Refusal, Reply, STATE_GONE, STATE_REVOKED};
+use millstream_protocol::{QueueCounts, Refusal, Reply, STATE_GONE, STATE_REVOKED};
 use millstream_shm::{Memory, plain};
 
 use crate::broker::Broker;
@@ -14,6 +14,7 @@ use crate::errands::{self, Done, Errand, What};
 use crate::grant::{Grant, Phase};
 use crate::ledger::Account;
 use crate::probes;
+use crate::totals::Work;
 
 /// The remains of a grant that no client has any more, while workers may still have it.
 pub(crate) struct Remains {
@@ -22,6 +23,9 @@ pub(crate) struct Remains {
     uid: u32,
     /// The worker that it was made for.
     worker: usize,
+    /// The worker that drops it and reports its last work, and the work in the report before.
+    drops: usize,
+    counted: Work,
 }
 
 /// Grants that have ended for their clients, and not yet for their workers.
@@ -137,8 +141,18 @@ impl Broker {
         let grant = self.grants.remove(&id)?;
         self.end_shares(id, &grant, state);
         self.ledger.keep_until_freed(id);
-        self.ending
-            .insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid, worker: grant.worker });
+        let drops = match grant.phase {
+            Phase::Moving { to, adopted: true, .. } => to,
+            _ => grant.worker,
+        };
+        let remains = Remains {
+            memory: grant.shares.memory(),
+            uid: grant.peer.uid,
+            worker: grant.worker,
+            drops,
+            counted: grant.counted,
+        };
+        self.ending.insert(id, remains);
         // The client may still read its inputs, and completions that it has not looked at.
         if grant.key_end.is_none()
             && let Some(client) = self.clients.get_mut(&grant.client)
@@ -157,6 +171,20 @@ impl Broker {
             self.ledger.answered(id);
             self.free(worker, id);
         }
+    }
+
+    /// Adds a worker's report about a grant that it serves, or has just dropped, to the totals. Returns true
+    /// when it serves the grant.
+    pub(crate) fn count_work(&mut self, worker: usize, id: u64, report: &QueueCounts) -> bool {
+        let number = worker as u32;
+        if let Some(grant) = self.grants.get_mut(&id).filter(|grant| grant.worker == worker) {
+            self.totals.count(grant.peer.uid, number, report, &mut grant.counted);
+            return true;
+        }
+        if let Some(remains) = self.ending.get_mut(&id).filter(|remains| remains.drops == worker) {
+            self.totals.count(remains.uid, number, report, &mut remains.counted);
+        }
+        false
     }
 
     /// Cleans up after a grant that ended while its memory was being taken. No worker was told of it.

@@ -16,6 +16,7 @@ use crate::ledger::{Amounts, Resource};
 use crate::link::Shared;
 use crate::policy::Size;
 use crate::shown::Shown;
+use crate::totals::Work;
 
 /// Returns the bytes of arena for a grant of that size: what was asked for, and the room that its queues keep
 /// for themselves. Returns none where 32-bit offsets could not reach it all.
@@ -170,6 +171,8 @@ pub(crate) struct Grant {
     pub(crate) key_inode: u64,
     /// The connections that wait for it to be moved, or to end.
     pub(crate) askers: Vec<u64>,
+    /// The work in its worker's last report.
+    pub(crate) counted: Work,
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ mod progress;
 mod said;
 mod shown;
 mod stop;
+mod totals;
 mod untaken;
 pub mod worker;
 

@@ -120,6 +120,7 @@ impl Broker {
                     workers: self.crew.iter().map(|worker| self.worker_status(worker)).collect(),
                     grants: self.grants.values().map(|grant| grant_status(grant, &survey.counts)).collect(),
                     counters: self.counters.clone(),
+                    totals: self.totals.clone(),
                     uses: self.uses(None),
                 }),
             }

@@ -78,8 +78,8 @@ impl Broker {
             }
             Report::Worker { sleeps } => self.crew[index].sleeps = sleeps,
             Report::Counts { grant, counts } => {
-                let is_its = self.grants.get(&grant).is_some_and(|found| found.worker == index);
-                if let Some(survey) = self.surveys.current.as_mut().filter(|_| is_its) {
+                let serves = self.count_work(index, grant, &counts);
+                if let Some(survey) = self.surveys.current.as_mut().filter(|_| serves) {
                     survey.counts.insert(grant, counts);
                 }
             }

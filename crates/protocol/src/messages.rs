@@ -374,7 +374,7 @@ messages! {
             grant: Grant,
         }
         /// Stops serving a grant. Its keys are zeroised, and operations that were not begun end as revoked.
-        /// The answer is [`Report::Done`].
+        /// The answer is [`Report::Counts`], then [`Report::Done`].
         Drop = 2 {
             /// The grant.
             grant: u64,

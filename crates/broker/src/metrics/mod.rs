@@ -6,13 +6,11 @@
 //! | `serve.rs` | the connections, and their limits |
 //! | `request.rs` | what is asked, and whether it is answered |
 //! | `text.rs` | the answer |
-//! | `totals.rs` | what a user's grants did, those that have ended included |
 
 mod place;
 mod request;
 mod serve;
 mod text;
-mod totals;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -25,6 +23,8 @@ use std::time::Duration;
 use millstream_protocol::{GrantStatus, Refusal, UseStatus, WorkerStatus};
 
 pub use place::MetricsAddress;
+
+use crate::totals::Totals;
 
 /// The way metrics are served.
 #[derive(Clone, Debug)]
@@ -76,6 +76,7 @@ pub(crate) struct Snapshot {
     pub(crate) workers: Vec<WorkerStatus>,
     pub(crate) grants: Vec<GrantStatus>,
     pub(crate) counters: Counters,
+    pub(crate) totals: Totals,
     pub(crate) uses: Vec<UseStatus>,
 }
 

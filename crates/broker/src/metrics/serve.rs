@@ -18,7 +18,6 @@ use rustix::net::{SendFlags, Shutdown};
 use super::place::{Listener, Stream};
 use super::request::{Asked, MOST_BYTES, asked};
 use super::text::{KIND, text};
-use super::totals::Totals;
 use super::{MetricsConfig, Snapshot, empty};
 
 /// The time that a connection lasts, whatever it does. Prometheus gives up after 10 s.
@@ -154,8 +153,8 @@ pub(super) struct Server {
     /// A byte goes to the broker for each request, and one comes back with the answer.
     ring: UnixStream,
     hosts: Vec<String>,
-    /// None where each grant is listed by itself.
-    totals: Option<Totals>,
+    /// True when each grant is listed by itself, too.
+    names: bool,
     connections: Vec<Connection>,
     /// The request to the broker that is under way, and its deadline.
     asked: Option<(Receiver<Snapshot>, Instant)>,
@@ -174,7 +173,7 @@ impl Server {
             ask,
             ring,
             hosts: config.hosts.clone(),
-            totals: (!config.names).then(Totals::default),
+            names: config.names,
             connections: Vec::new(),
             asked: None,
             pause_until: None,
@@ -273,12 +272,7 @@ impl Server {
     fn hear(&mut self) {
         let Some((receiver, until)) = &self.asked else { return };
         let (status, text) = match receiver.try_recv() {
-            Ok(snapshot) => {
-                if let Some(totals) = &mut self.totals {
-                    totals.count(&snapshot.grants);
-                }
-                ("200 OK", text(&snapshot, self.totals.as_ref()))
-            }
+            Ok(snapshot) => ("200 OK", text(&snapshot, self.names)),
             Err(_) if Instant::now() < *until => return,
             Err(_) => ("503 Service Unavailable", "the broker does not answer\n".to_owned()),
         };

@@ -2,13 +2,17 @@
 //!
 //! Ref. Prometheus, "Exposition formats", text-based format.
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
 use millstream_protocol::{GrantStatus, UseStatus, WorkerStatus};
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::{counter::Counter, family::Family, gauge::Gauge};
 use prometheus_client::registry::{Registry, Unit};
 
-use super::totals::{Sums, Totals};
 use super::{Counters, Snapshot};
+use crate::totals::{Totals, Work};
 
 /// The format's content type.
 pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,14 +47,14 @@ struct OfUser {
 }
 
 /// Encodes a snapshot as text. The registry lives only as long as the answer, so that ended grants leave
-/// nothing behind. Grants are listed one by one where there are no `totals`.
-pub(super) fn text(snapshot: &Snapshot, totals: Option<&Totals>) -> String {
+/// nothing behind. With `names` each grant is listed too.
+pub(super) fn text(snapshot: &Snapshot, names: bool) -> String {
     let mut registry = Registry::with_prefix("millstream");
     of_broker(&mut registry, &snapshot.counters);
-    of_workers(&mut registry, &snapshot.workers);
-    match totals {
-        Some(totals) => of_users(&mut registry, totals),
-        None => of_grants(&mut registry, &snapshot.grants),
+    of_workers(&mut registry, &snapshot.workers, &snapshot.totals);
+    of_users(&mut registry, snapshot);
+    if names {
+        of_grants(&mut registry, &snapshot.grants);
     }
     of_limits(&mut registry, &snapshot.uses);
     let mut out = String::new();
@@ -107,16 +111,26 @@ fn of_broker(registry: &mut Registry, counters: &Counters) {
     registry.register("requests_refused", "Requests that were refused", refused);
 }
 
-fn of_workers(registry: &mut Registry, workers: &[WorkerStatus]) {
-    let sleeps = Family::<OfWorker, Counter>::default();
+fn of_workers(registry: &mut Registry, workers: &[WorkerStatus], totals: &Totals) {
+    let registry = registry.sub_registry_with_prefix("worker");
+    let counter = Family::<OfWorker, Counter>::default;
+    let (sleeps, batches, batched) = (counter(), counter(), counter());
     let grants = Family::<OfWorker, Gauge>::default();
     for worker in workers {
-        let of = OfWorker { worker: worker.worker };
+        let (of, total) = (OfWorker { worker: worker.worker }, totals.of_worker(worker.worker));
         sleeps.get_or_create(&of).inc_by(worker.sleeps);
         grants.get_or_create(&of).set(i64::from(worker.grants));
+        batches.get_or_create(&of).inc_by(total.batches);
+        batched.get_or_create(&of).inc_by(total.batched);
     }
-    registry.register("worker_sleeps", "Times a worker's accelerator went to sleep", sleeps);
-    registry.register("worker_grants", "Grants that a worker serves", grants);
+    registry.register("sleeps", "Times a worker's accelerator went to sleep", sleeps);
+    registry.register("grants", "Grants that a worker serves", grants);
+    registry.register("batches", "Goes in which a worker executed operations together", batches);
+    registry.register("batched", "Operations that were executed in these goes", batched);
+    let works = workers
+        .iter()
+        .map(|worker| (OfWorker { worker: worker.worker }, totals.of_worker(worker.worker).work));
+    of_work(registry, works);
 }
 
 /// Adds what the service and its workers have given out, and their limits. Users are left out, because there
@@ -138,55 +152,74 @@ fn of_limits(registry: &mut Registry, uses: &[UseStatus]) {
     registry.register("resource_limit", "The most that may be charged", most);
 }
 
+/// Adds each user's work, of grants that have ended too, and what the present grants hold.
+fn of_users(registry: &mut Registry, snapshot: &Snapshot) {
+    let label =
+        |uid: Option<u32>| OfUser { uid: uid.map_or_else(|| "others".to_owned(), |uid| uid.to_string()) };
+    of_work(registry, snapshot.totals.users().map(|(uid, work)| (label(uid), work)));
+    let mut held: BTreeMap<Option<u32>, [i64; 2]> =
+        snapshot.totals.users().map(|(uid, _)| (uid, [0, 0])).collect();
+    for status in &snapshot.grants {
+        let uid = Some(status.uid).filter(|uid| held.contains_key(&Some(*uid)));
+        let sums = held.entry(uid).or_default();
+        let now = of_grant(status);
+        *sums = [sums[0] + now[0], sums[1] + now[1]];
+    }
+    of_holdings(registry, held.into_iter().map(|(uid, held)| (label(uid), held)));
+}
+
 fn of_grants(registry: &mut Registry, grants: &[GrantStatus]) {
-    let each = grants.iter().map(|status| {
-        let (GrantStatus { pid, uid, name, .. }, grant) = (status, status.grant.id);
-        (OfGrant { grant, pid: *pid, uid: *uid, name: name.clone() }, Sums::of(status))
-    });
-    of_queues(registry, each);
+    let registry = registry.sub_registry_with_prefix("grant");
+    let label = |status: &GrantStatus| {
+        let GrantStatus { pid, uid, name, .. } = status;
+        OfGrant { grant: status.grant.id, pid: *pid, uid: *uid, name: name.clone() }
+    };
+    of_work(registry, grants.iter().map(|status| (label(status), Work::of(&status.counts))));
+    of_holdings(registry, grants.iter().map(|status| (label(status), of_grant(status))));
 }
 
-fn of_users(registry: &mut Registry, totals: &Totals) {
-    let each = totals.users().map(|(uid, sums)| {
-        let uid = uid.map_or_else(|| "others".to_owned(), |uid| uid.to_string());
-        (OfUser { uid }, sums)
-    });
-    of_queues(registry, each);
+/// Returns the operations in flight and the keys of a grant.
+fn of_grant(status: &GrantStatus) -> [i64; 2] {
+    [i64::from(status.counts.in_flight), i64::from(status.counts.keys)]
 }
 
-/// Adds the counts of queues, under labels that all differ.
-fn of_queues<Label>(registry: &mut Registry, each: impl Iterator<Item = (Label, Sums)>)
-where
-    Label: EncodeLabelSet + Clone + std::hash::Hash + Eq + std::fmt::Debug + Send + Sync + 'static,
-{
+/// Adds counts of work, under labels that all differ.
+fn of_work<Label: Labels>(registry: &mut Registry, each: impl Iterator<Item = (Label, Work)>) {
     let counter = Family::<Label, Counter>::default;
-    let (operations, bytes, failures, batches, doorbells) =
-        (counter(), counter(), counter(), counter(), counter());
-    let in_flight = Family::<Label, Gauge>::default();
-    let keys = Family::<Label, Gauge>::default();
-    for (of, sums) in each {
-        operations.get_or_create(&of).inc_by(sums.operations);
-        bytes.get_or_create(&of).inc_by(sums.bytes);
-        failures.get_or_create(&of).inc_by(sums.failures);
-        batches.get_or_create(&of).inc_by(sums.batches);
-        doorbells.get_or_create(&of).inc_by(sums.doorbells);
-        in_flight.get_or_create(&of).set(sums.in_flight);
-        keys.get_or_create(&of).set(sums.keys);
+    let (operations, bytes, failures, doorbells) = (counter(), counter(), counter(), counter());
+    for (of, work) in each {
+        operations.get_or_create(&of).inc_by(work.operations);
+        bytes.get_or_create(&of).inc_by(work.bytes);
+        failures.get_or_create(&of).inc_by(work.failures);
+        doorbells.get_or_create(&of).inc_by(work.doorbells);
     }
     registry.register("operations", "Operations that ended", operations);
     registry.register_with_unit("source", "Bytes of the operations' sources", Unit::Bytes, bytes);
     registry.register("operations_failed", "Operations that failed", failures);
-    registry.register("batches", "Goes in which the grant's worker executed operations, for all of its grants: don't add them up over grants", batches);
     registry.register("doorbells", "Times a worker was woken", doorbells);
-    registry.register("operations_in_flight", "Operations in flight", in_flight);
-    registry.register("keys", "Keys that a grant holds", keys);
 }
+
+/// Adds operations in flight and keys, under labels that all differ.
+fn of_holdings<Label: Labels>(registry: &mut Registry, each: impl Iterator<Item = (Label, [i64; 2])>) {
+    let (in_flight, keys) = (Family::<Label, Gauge>::default(), Family::<Label, Gauge>::default());
+    for (of, [flying, held]) in each {
+        in_flight.get_or_create(&of).set(flying);
+        keys.get_or_create(&of).set(held);
+    }
+    registry.register("operations_in_flight", "Operations in flight", in_flight);
+    registry.register("keys", "Keys that are held", keys);
+}
+
+/// The traits that the labels of a family need.
+trait Labels: EncodeLabelSet + Clone + Hash + Eq + Debug + Send + Sync + 'static {}
+
+impl<T: EncodeLabelSet + Clone + Hash + Eq + Debug + Send + Sync + 'static> Labels for T {}
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use millstream_protocol::{Refusal, Use};
+    use millstream_protocol::{QueueCounts, Refusal, Use};
 
     use super::*;
 
@@ -200,7 +233,12 @@ mod tests {
             uses: vec![Use { what: "queues".to_owned(), used: 3, limit: 9 }],
             ..UseStatus::default()
         }];
-        Snapshot { workers: vec![WorkerStatus::default()], grants, counters, uses }
+        let mut totals = Totals::default();
+        let report = QueueCounts { operations: 7, batches: 2, batched: 6, ..QueueCounts::default() };
+        totals.count(5, 0, &report, &mut Work::default());
+        // The second user has no grant any more.
+        totals.count(6, 0, &report, &mut Work::default());
+        Snapshot { workers: vec![WorkerStatus::default()], grants, counters, totals, uses }
     }
 
     fn assert_lines(found: &str, lines: &[&str]) {
@@ -211,7 +249,7 @@ mod tests {
 
     #[test]
     fn everything_is_told_once_and_by_the_names_that_the_format_wants() {
-        let found = text(&snapshot(), None);
+        let found = text(&snapshot(), true);
         assert_lines(
             &found,
             &[
@@ -223,7 +261,7 @@ mod tests {
                 "millstream_requests_refused_total{reason=\"Denied\"} 1",
                 "# TYPE millstream_worker_grants gauge",
                 "millstream_worker_sleeps_total{worker=\"0\"} 0",
-                "millstream_operations_total{grant=\"0\",uid=\"5\",pid=\"0\",name=\"a\\\"b\"} 0",
+                "millstream_grant_operations_total{grant=\"0\",uid=\"5\",pid=\"0\",name=\"a\\\"b\"} 0",
                 "millstream_resource_used{whose=\"worker 0\",resource=\"queues\"} 3",
                 "millstream_resource_limit{whose=\"worker 0\",resource=\"queues\"} 9",
             ],
@@ -232,12 +270,19 @@ mod tests {
     }
 
     #[test]
-    fn without_names_there_are_users_only() {
-        let mut totals = Totals::default();
-        let snapshot = snapshot();
-        totals.count(&snapshot.grants);
-        let found = text(&snapshot, Some(&totals));
-        assert_lines(&found, &["millstream_operations_total{uid=\"5\"} 0"]);
+    fn without_names_there_are_users_and_workers_only() {
+        let found = text(&snapshot(), false);
+        assert_lines(
+            &found,
+            &[
+                "millstream_operations_total{uid=\"5\"} 7",
+                "millstream_operations_total{uid=\"6\"} 7",
+                "millstream_operations_in_flight{uid=\"6\"} 0",
+                "millstream_worker_operations_total{worker=\"0\"} 14",
+                "millstream_worker_batches_total{worker=\"0\"} 2",
+                "millstream_worker_batched_total{worker=\"0\"} 6",
+            ],
+        );
         for label in ["grant=", "pid=", "name="] {
             assert!(!found.contains(label), "{label} in {found}");
         }

@@ -213,7 +213,7 @@ impl Control {
         self.steps.step_for(about(&order));
         match order {
             Order::Serve { grant } => self.serve(grant, descriptors)?,
-            Order::Drop { grant } => self.drop_grant(grant)?,
+            Order::Drop { grant } => self.count_and_drop(grant)?,
             Order::Limit { grant, weight, algorithms, keys } => {
                 self.limit(grant, weight, algorithms, keys)?
             }
@@ -331,12 +331,22 @@ impl Control {
         Ok(held)
     }
 
-    fn drop_grant(&mut self, number: u64) -> Result<(), Refused> {
+    /// Drops a grant, and reports what it has counted since anybody asked.
+    fn count_and_drop(&mut self, grant: u64) -> Result<(), Refused> {
+        let counts = self.drop_grant(grant)?;
+        let _ = self.report(&Report::Counts { grant, counts });
+        Ok(())
+    }
+
+    /// Drops a grant and returns its last counts.
+    fn drop_grant(&mut self, number: u64) -> Result<QueueCounts, Refused> {
         let held = self.forget(number)?;
-        let id = held.id;
+        let (id, queues) = (held.id, held.queues.clone());
         let dropped = self.ask(move |serving| {
+            let counts = count(serving, number, id, &queues);
             serving.accelerator.remove_grant(id);
             serving.leave(number);
+            counts
         });
         dropped.ok_or(Refused::Ended)
     }

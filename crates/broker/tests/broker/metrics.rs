@@ -86,7 +86,8 @@ fn with_names() {
     let uid = rustix::process::getuid().as_raw();
     let (grant, pid) = (granted.grant.id, std::process::id());
     let labels = format!("{{grant=\"{grant}\",uid=\"{uid}\",pid=\"{pid}\",name=\"");
-    assert_lines(&text, &[&format!("millstream_operations_total{labels}")]);
+    let of_user = format!("millstream_operations_total{{uid=\"{uid}\"}}");
+    assert_lines(&text, &[&format!("millstream_grant_operations_total{labels}"), &of_user]);
 }
 
 fn hosts() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use millstream_cwq::{Algorithm, ControlWord, Status};
-use millstream_protocol::{Grant, KeyPurpose, KeyRequest, KeyRules, Message, Order, Secret};
+use millstream_protocol::{Grant, KeyPurpose, KeyRequest, KeyRules, Message, Order, Report, Secret};
 use millstream_shm::{Memory, pair};
 
 use crate::client::{Client, grant};
@@ -217,7 +217,7 @@ fn orders_that_cannot_be_obeyed_are_refused() {
     assert!(worker.refuses(&Order::Release { grant: 9 }, &[socket.as_fd()]).contains("not served"));
     assert!(worker.refuses(&Order::Serve { grant: grant(2) }, &[]).contains("0 descriptors"));
     worker.control.send(b"nonsense", &[]).unwrap();
-    assert!(matches!(worker.report(), Some(millstream_protocol::Report::Failed { .. })));
+    assert!(matches!(worker.report(), Some(Report::Failed { .. })));
     for bad in [
         Grant { queues: 0, ..grant(3) },
         Grant { queues: 100_000, ..grant(3) },
@@ -258,7 +258,9 @@ fn a_dropped_grant_is_served_no_more() {
     let worker = Worker::start(&[]);
     let mut client = Client::served(&worker, grant(1));
     assert_eq!(client.execute(null(1)), Status::Ok);
-    worker.obeys(&Order::Drop { grant: 1 }, &[]);
+    worker.control.send(&Order::Drop { grant: 1 }.encode(), &[]).unwrap();
+    let Some(Report::Counts { grant: 1, counts }) = worker.report() else { panic!("no last counts") };
+    assert_eq!((counts.operations, worker.report()), (1, Some(Report::Done {})));
     assert!(client.keys.is_closed());
     client.submit(&[null(2)]);
     client.doorbell.ring();

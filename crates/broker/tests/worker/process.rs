@@ -103,10 +103,13 @@ impl Worker {
         Some(Report::decode(&received.bytes).unwrap())
     }
 
-    /// Sends an order and returns the answer; none when it has ended.
+    /// Sends an order and returns the answer; none when it has ended. A grant's last counts come before the answer.
     pub fn order(&self, order: &Order, descriptors: &[BorrowedFd<'_>]) -> Option<Report> {
         self.control.send(&order.encode(), descriptors).ok()?;
-        self.report()
+        match self.report() {
+            Some(Report::Counts { .. }) if matches!(order, Order::Drop { .. }) => self.report(),
+            answer => answer,
+        }
     }
 
     /// Sends an order that must be obeyed.

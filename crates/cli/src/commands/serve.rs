@@ -59,7 +59,7 @@ pub(super) struct Serve {
     /// Names of this machine under which metrics may be asked for, besides localhost and addresses
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "metrics")]
     metrics_host: Vec<String>,
-    /// List each grant in the metrics, with its process and the client's name, and not only users
+    /// List each grant in the metrics, with its process and the client's name, besides users and workers
     #[arg(long, requires = "metrics")]
     metrics_names: bool,
     /// Continue as this user, when started by root

@@ -57,8 +57,8 @@ next line gives their number.",
     (
         "METRICS",
         "--metrics serves /metrics over HTTP, in the text format of Prometheus (version 0.0.4). The counts of queues are given for \
-each user: labels have uids, of at most 1024 users, and \"others\" for the rest. --metrics-names lists each grant instead, \
-with its number, its process and the client's name. Clients choose these names, and each makes a series that Prometheus keeps, \
+each user and each worker, with what was done under grants that have ended. Labels have uids, of at most 1024 users, and \
+\"others\" for the rest. --metrics-names lists each grant, too, in series of their own (millstream_grant_...), with its number, its process and the client's name. Clients choose these names, and each makes a series that Prometheus keeps, \
 so use it if you trust the clients, or to look for something.
 
 Everybody who can connect to a port can read the metrics, including every user of the machine. A socket in the file system \
