@@ -90,7 +90,7 @@ impl Command {
             Command::Compare(command) => command.run(context),
             Command::Trace(command) => command.run(context),
             Command::Sparc(command) => command.run(context),
-            Command::OpensslConf(command) => command.run(),
+            Command::OpensslConf(command) => command.run(context),
             Command::Serve(command) => command.run(),
             Command::Worker(command) => command.run(),
             Command::Status(command) => command.run(),

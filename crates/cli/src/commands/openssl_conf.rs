@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::{pages, print};
+use crate::commands::{Context, pages, print};
 use crate::error::{Error, plain};
 use crate::programs::base::{self, Base};
 use crate::programs::configuration::Configuration;
@@ -57,7 +57,7 @@ impl From {
 }
 
 impl OpensslConf {
-    pub(super) fn run(self) -> Result<(), Error> {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         let (base, path) = self.from.base()?;
         let absolute = |path: &PathBuf| {
             let failed = |source| Error::Usage(format!("{}: {}", path.display(), plain(&source)));
@@ -70,6 +70,13 @@ impl OpensslConf {
             socket: self.socket.as_ref().map(absolute).transpose()?,
             tally: self.tally.as_ref().map(absolute).transpose()?,
         };
+        if module::is_of_a_build(&configuration.module) {
+            let module = configuration.module.display();
+            context.say(format_args!(
+                "warning: {module} goes with its build, and every program that reads this fails then; install it with \
+                 'cargo xtask install', or name another with --module"
+            ));
+        }
         let include = path.as_deref().filter(|_| !self.append);
         print(format!(
             "# OpenSSL with Millstream, by millstream openssl-conf.\n\n{}",

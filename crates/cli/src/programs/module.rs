@@ -46,6 +46,11 @@ pub fn writable(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// Returns true when the module lies in the folder of a build, which the next `cargo clean` removes.
+pub fn is_of_a_build(module: &Path) -> bool {
+    module.file_name().is_some_and(|name| name == BUILT)
+}
+
 fn missing(path: &Path, why: &str) -> Error {
     let remedy = "build it with 'cargo build --release -p millstream-provider', install it with \
                   'cargo xtask install', or name it with --module";

@@ -119,7 +119,7 @@ ERRORS
         "LIMITS",
         "LIMITS OF
   The service, each worker and each user that holds anything: the amount that is charged, and after a slash the limit. \
-Users who share an account are shown as the one with the lowest number. Users other than root and operators see their own.
+Users who share an account are shown as the one with the lowest number. Users other than root, the service's own and operators see only what is theirs; the first line says so.
 GRANTS, CONNECTIONS, DESCRIPTORS, QUEUES
   Grants until their worker has let go, connections without a grant, descriptors of the service, queues.
 MEMORY, KEY MEMORY
