@@ -1,4 +1,4 @@
-//! `millstream encrypt` beside `cp`, on the same file in turns.
+//! `millstream encrypt` beside `cp`, on the same file in turns; then digests of many files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -12,6 +12,7 @@ use millstream_measure::statistics::median;
 use millstream_testkit::Random;
 use serde_json::json;
 
+use crate::digests;
 use crate::record::{self, Circumstances, Recording};
 
 /// The highest ratio of the command's time to that of `cp`.
@@ -97,7 +98,7 @@ impl Drop for Files {
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
-    let about = Circumstances::now(features, vec![("cp".to_owned(), cp_version())], Vec::new());
+    let mut about = Circumstances::now(features, vec![("cp".to_owned(), cp_version())], Vec::new());
     for line in about.lines() {
         println!("{line}");
     }
@@ -123,11 +124,15 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         "{word:<7}encrypt of {} bytes takes at most {AT_MOST} times cp: {ratio:.2} times (best runs {best_ratio:.2})",
         arguments.size
     );
+    let (digests, absent) = digests::measure(&arguments.binary, &files.folder, arguments.rounds)?;
+    absent.iter().for_each(|why| println!("absent: {why}"));
+    about.absent = absent;
     about.warn();
     if arguments.recording.wanted()? {
         let value = json!({
             "about": about.json(), "bytes": arguments.size, "folder": arguments.dir,
             "cp_seconds": cp, "encrypt_seconds": encrypt, "ratio": ratio, "best_ratio": best_ratio,
+            "digests": digests,
         });
         let text = serde_json::to_string_pretty(&value).expect("values without odd keys") + "\n";
         let stem = about.stem() + "-file";

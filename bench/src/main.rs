@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 mod case;
+mod digests;
 mod file;
 mod glob;
 mod isolated;

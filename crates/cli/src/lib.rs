@@ -8,6 +8,7 @@ mod commands;
 pub mod error;
 mod exact;
 pub mod input;
+mod many;
 mod names;
 mod observe;
 pub mod output;

@@ -10,7 +10,7 @@ use crate::observe::table::terminal_width;
 use crate::signals;
 
 /// The length in bytes from which a bar is worth its place on the screen.
-const LARGE: u64 = 64 << 20;
+pub(crate) const LARGE: u64 = 64 << 20;
 
 /// The columns that a bar with everything beside it needs.
 const WIDE: usize = 72;

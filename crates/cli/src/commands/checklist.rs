@@ -9,9 +9,10 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::commands::lines::{escaped, on_screen};
-use crate::commands::{Context, print};
+use crate::commands::{Context, print, sum};
 use crate::error::{Error, exit};
 use crate::input::Input;
+use crate::many::Sums;
 
 /// The most bytes of a line that are read. A path has at most 4096.
 const MOST_LINE_BYTES: u64 = 64 << 10;
@@ -36,10 +37,9 @@ pub(super) struct Options {
     warn: bool,
 }
 
-/// An algorithm for files in a list: how long its digests are, and how one is computed.
-pub(super) trait Algorithm: Copy + PartialEq {
+/// An algorithm for files in a list, and the length of its digests.
+pub(super) trait Algorithm: Sums + Copy + PartialEq {
     fn digest_bytes(&self) -> usize;
-    fn digest(&self, input: Input) -> Result<Vec<u8>, Error>;
 }
 
 /// Checks the lists, or the one on standard input. `find` returns the algorithm of a name. An algorithm in `fixed` is
@@ -138,7 +138,7 @@ impl Check<'_> {
 
     /// Checks a file of the list.
     fn file(&self, entry: &Entry<'_>, algorithm: &impl Algorithm, counts: &mut Counts) -> Result<(), Error> {
-        let digest = Input::operand(OsStr::from_bytes(&entry.name)).and_then(|input| algorithm.digest(input));
+        let digest = Input::operand(OsStr::from_bytes(&entry.name)).and_then(|input| sum::of(input, self.quiet, algorithm.begin()));
         let verdict = match digest {
             Ok(digest) if digest == entry.digest => {
                 counts.matched += 1;

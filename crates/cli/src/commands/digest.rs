@@ -7,13 +7,12 @@ use clap::builder::OsStringValueParser;
 use millstream_cpu::Features;
 use millstream_engines::Standing;
 use millstream_engines::crc::{Castagnoli, Crc, Ieee, Polynomial};
-use millstream_engines::hash::{Hash, Hasher};
+use millstream_engines::hash::{Hash, HashJob, HashLanes, Hasher};
 
 use crate::commands::lines::{Form, Style};
-use crate::commands::sum::{self, Sum};
-use crate::commands::{Context, checklist, pages, print};
+use crate::commands::{Context, checklist, pages, print, sum};
 use crate::error::Error;
-use crate::input::Input;
+use crate::many::{Sum, Sums, one_by_one};
 use crate::names;
 
 /// Compute the digest of files or of standard input
@@ -126,10 +125,10 @@ impl Digest {
         }
         let known = self.algorithm.as_deref().map(Known::named).transpose()?;
         let features = Features::active()?;
+        let digests = |known: &Known| Digests { features, algorithm: known.algorithm };
         if self.checking.check {
-            let checked = |known: &Known| Checked { algorithm: known.algorithm, features, quiet: self.quiet };
-            let find = |name: &str| Known::named(name).ok().map(checked);
-            let (options, fixed) = (&self.checking, known.map(checked));
+            let find = |name: &str| Known::named(name).ok().map(digests);
+            let (options, fixed) = (&self.checking, known.map(digests));
             return checklist::verify(context, options, self.quiet, &self.files, fixed, find);
         }
         let (Some(name), Some(known)) = (&self.algorithm, known) else {
@@ -142,7 +141,7 @@ impl Digest {
             on_screen: io::stdout().is_terminal(),
             quiet: self.quiet,
         };
-        sum::files(context, &style, &self.files, || known.algorithm.begin(features))
+        sum::files(context, &style, &self.files, &digests(known))
     }
 
     fn form(&self, known: &Known) -> Form {
@@ -169,34 +168,36 @@ impl Known {
     }
 }
 
-impl Algorithm {
-    fn begin(self, features: Features) -> Box<dyn Sum> {
-        match self {
-            Algorithm::Hash(hash) => Box::new(Hasher::new(features, hash)),
-            Algorithm::Crc32 => Box::new(Crc::<Ieee>::new(features)),
-            Algorithm::Crc32c => Box::new(Crc::<Castagnoli>::new(features)),
+/// An algorithm, on the kernels that this process may use.
+#[derive(Clone, Copy, PartialEq)]
+struct Digests {
+    features: Features,
+    algorithm: Algorithm,
+}
+
+impl Sums for Digests {
+    fn begin(&self) -> Box<dyn Sum + '_> {
+        match self.algorithm {
+            Algorithm::Hash(hash) => Box::new(Hasher::new(self.features, hash)),
+            Algorithm::Crc32 => Box::new(Crc::<Ieee>::new(self.features)),
+            Algorithm::Crc32c => Box::new(Crc::<Castagnoli>::new(self.features)),
         }
+    }
+
+    fn of_all(&self, messages: &[&[u8]]) -> Vec<Vec<u8>> {
+        let Algorithm::Hash(hash) = self.algorithm else { return one_by_one(self, messages) };
+        let mut jobs: Vec<_> = messages.iter().copied().map(HashJob::new).collect();
+        HashLanes::new(self.features, hash).digest(&mut jobs.iter_mut().collect::<Vec<_>>());
+        jobs.iter().map(|job| job.digest.to_vec()).collect()
     }
 }
 
-/// An algorithm for the files of a list.
-#[derive(Clone, Copy, PartialEq)]
-struct Checked {
-    algorithm: Algorithm,
-    features: Features,
-    quiet: bool,
-}
-
-impl checklist::Algorithm for Checked {
+impl checklist::Algorithm for Digests {
     fn digest_bytes(&self) -> usize {
         match self.algorithm {
             Algorithm::Hash(hash) => hash.output_len(),
             Algorithm::Crc32 | Algorithm::Crc32c => 4,
         }
-    }
-
-    fn digest(&self, input: Input) -> Result<Vec<u8>, Error> {
-        sum::of(input, self.quiet, self.algorithm.begin(self.features))
     }
 }
 

@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use clap::builder::OsStringValueParser;
 use millstream::cwq;
 use millstream_cpu::Features;
-use millstream_engines::aes::{Cmac, CmacStream};
+use millstream_engines::aes::{Cmac, CmacJob, CmacLanes, CmacStream};
 use millstream_engines::des;
 use millstream_engines::hash::Hash;
-use millstream_engines::hmac::{Hmac, HmacKey};
+use millstream_engines::hmac::{Hmac, HmacJob, HmacKey, HmacLanes};
 use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
 use crate::codes::hash_code;
 use crate::commands::lines::{Form, Style};
-use crate::commands::sum::{self, Sum};
-use crate::commands::{Context, cautions, crypt, isolated, pages, print};
+use crate::commands::{Context, cautions, crypt, isolated, pages, print, sum};
 use crate::error::Error;
+use crate::many::{Sum, Sums, one_by_one};
 use crate::secret::{self, Secret};
 use crate::{names, shown};
 
@@ -155,7 +155,7 @@ impl Mac {
             None => error.into(),
         })?;
         self.doubt(context, &key);
-        sum::files(context, &style, &self.files, || keyed.begin())
+        sum::files(context, &style, &self.files, &keyed)
     }
 
     /// Warns of a key file that holds something else than a random key.
@@ -225,16 +225,18 @@ impl Algorithm {
 
 /// A key, ready for any number of messages.
 enum Keyed {
-    Hmac(HmacKey),
-    Cmac(Box<Cmac>),
+    Hmac(Box<(HmacLanes, HmacKey)>),
+    Cmac(CmacLanes, Box<Cmac>),
     Des(Features, Secret),
 }
 
 impl Keyed {
     fn new(features: Features, algorithm: Algorithm, key: &[u8]) -> Result<Self, millstream_engines::Error> {
         Ok(match algorithm {
-            Algorithm::Hmac(hash) => Keyed::Hmac(HmacKey::new(features, hash, key)),
-            Algorithm::Cmac => Keyed::Cmac(Box::new(Cmac::new(features, key)?)),
+            Algorithm::Hmac(hash) => {
+                Keyed::Hmac(Box::new((HmacLanes::new(features, hash), HmacKey::new(features, hash, key))))
+            }
+            Algorithm::Cmac => Keyed::Cmac(CmacLanes::new(features), Box::new(Cmac::new(features, key)?)),
             Algorithm::Des if key.len() == 8 => Keyed::Des(features, Zeroizing::new(key.to_vec())),
             Algorithm::Des => {
                 let given = key.len();
@@ -246,14 +248,34 @@ impl Keyed {
             }
         })
     }
+}
 
+impl Sums for Keyed {
     fn begin(&self) -> Box<dyn Sum + '_> {
         match self {
-            Keyed::Hmac(key) => Box::new(key.start()),
-            Keyed::Cmac(key) => Box::new(key.stream()),
+            Keyed::Hmac(keyed) => Box::new(keyed.1.start()),
+            Keyed::Cmac(_, key) => Box::new(key.stream()),
             Keyed::Des(features, key) => {
                 Box::new(des::Mac::new(*features, key).expect("the key's length was checked"))
             }
+        }
+    }
+
+    fn of_all(&self, messages: &[&[u8]]) -> Vec<Vec<u8>> {
+        match self {
+            Keyed::Hmac(keyed) => {
+                let (lanes, key) = &**keyed;
+                let mut jobs: Vec<_> = messages.iter().map(|data| HmacJob::new(key, data)).collect();
+                lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
+                jobs.iter().map(|job| job.tag.to_vec()).collect()
+            }
+            Keyed::Cmac(lanes, key) => {
+                let mut jobs: Vec<_> =
+                    messages.iter().copied().map(|data| CmacJob { key, data, tag: [0; 16] }).collect();
+                lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
+                jobs.iter().map(|job| job.tag.to_vec()).collect()
+            }
+            Keyed::Des(..) => one_by_one(self, messages),
         }
     }
 }
