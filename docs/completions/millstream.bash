@@ -34,6 +34,9 @@ _millstream() {
             millstream,digest)
                 cmd="millstream__subcmd__digest"
                 ;;
+            millstream,doctor)
+                cmd="millstream__subcmd__doctor"
+                ;;
             millstream,encrypt)
                 cmd="millstream__subcmd__encrypt"
                 ;;
@@ -97,6 +100,9 @@ _millstream() {
             millstream__subcmd__help,digest)
                 cmd="millstream__subcmd__help__subcmd__digest"
                 ;;
+            millstream__subcmd__help,doctor)
+                cmd="millstream__subcmd__help__subcmd__doctor"
+                ;;
             millstream__subcmd__help,encrypt)
                 cmd="millstream__subcmd__help__subcmd__encrypt"
                 ;;
@@ -149,7 +155,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
+            opts="-h -V --help --version caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -350,6 +356,32 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__doctor)
+            opts="-h -V --socket --policy --module --json --help --version machine isolation service openssl tracing"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --module)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__encrypt)
             opts="-l -v -k -K -T -i -o -q -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -437,7 +469,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
+            opts="caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -521,6 +553,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__digest)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

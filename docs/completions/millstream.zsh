@@ -48,6 +48,23 @@ _arguments "${_arguments_options[@]}" : \
 '--version[Print version]' \
 && ret=0
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'--policy=[The policy file to read \[default\: /etc/millstream/policy.toml, if it is there\]]:FILE:_files' \
+'--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::parts -- The parts to examine \[default\: all\]:((machine\:"The processor, the kernels'\'' answers, the system'\''s version and load"
+isolation\:"A worker'\''s memory for keys, and its sandbox"
+service\:"The running service, and the policy"
+openssl\:"OpenSSL and the provider"
+tracing\:"Tracing programs, and withholding features from them"))' \
+&& ret=0
+;;
 (speed)
 _arguments "${_arguments_options[@]}" : \
 '--bytes=[Lengths of objects\: 16,64,1024, ranges as 64-1500\:4 or 16-16384\:x2, or imix]:LENGTHS:_default' \
@@ -458,6 +475,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (speed)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -548,6 +569,7 @@ _millstream_commands() {
     local commands; commands=(
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
+'doctor:Examine this machine, and say what to do about what it lacks' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
 'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
 'compare:Run a program with and without features of the processor, and say what they are worth' \
@@ -600,6 +622,11 @@ _millstream__subcmd__digest_commands() {
     local commands; commands=()
     _describe -t commands 'millstream digest commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__doctor_commands] )) ||
+_millstream__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream doctor commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__encrypt_commands] )) ||
 _millstream__subcmd__encrypt_commands() {
     local commands; commands=()
@@ -610,6 +637,7 @@ _millstream__subcmd__help_commands() {
     local commands; commands=(
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
+'doctor:Examine this machine, and say what to do about what it lacks' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
 'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
 'compare:Run a program with and without features of the processor, and say what they are worth' \
@@ -661,6 +689,11 @@ _millstream__subcmd__help__subcmd__decrypt_commands() {
 _millstream__subcmd__help__subcmd__digest_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help digest commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__doctor_commands] )) ||
+_millstream__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help doctor commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__encrypt_commands] )) ||
 _millstream__subcmd__help__subcmd__encrypt_commands() {

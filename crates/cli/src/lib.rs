@@ -5,6 +5,7 @@
 
 mod codes;
 mod commands;
+mod doctor;
 pub mod error;
 mod exact;
 pub mod input;

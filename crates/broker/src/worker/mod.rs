@@ -44,6 +44,7 @@ use private::Private;
 use sandbox::Filter;
 use serving::{Mailbox, Serving};
 
+pub use private::locked_bytes;
 pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
 
 /// Bytes of memory for keys, where nothing else is said: room for 65,536 slots. It is not taken before it is
@@ -152,7 +153,7 @@ impl std::error::Error for Error {}
 pub fn run(config: Config) -> Result<(), Error> {
     let socket =
         descriptors::control(config.control).map_err(|error| Error::Control(config.control, error))?;
-    let limit = sandbox::hide(private::locked(config.key_memory)).map_err(Error::Sandbox)?;
+    let limit = sandbox::hide(private::locked_bytes(config.key_memory)).map_err(Error::Sandbox)?;
     descriptors::close_others(&socket).map_err(Error::Descriptors)?;
     end_on_panic();
     descriptors::settle();

@@ -35,8 +35,8 @@ const OBJECTS: (usize, usize) = (42, 32 + 42);
 /// The bytes of the stacks, and some more for everything to begin on pages.
 const STACKS: u64 = (ACCELERATOR_STACK + CONTROL_STACK + (256 << 10)) as u64;
 
-/// The bytes that a worker may lock.
-pub(super) fn locked(key_memory: usize) -> u64 {
+/// Returns the bytes that a worker locks if it has so much memory for keys.
+pub fn locked_bytes(key_memory: usize) -> u64 {
     key_memory as u64 + STACKS + HEAP
 }
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn keys_get_what_is_wanted_or_what_can_be_locked() {
         assert_eq!(for_keys(128 << 20, None), 128 << 20);
-        assert_eq!(for_keys(128 << 20, Some(locked(128 << 20))), 128 << 20);
+        assert_eq!(for_keys(128 << 20, Some(locked_bytes(128 << 20))), 128 << 20);
         let little = for_keys(128 << 20, Some(8 << 20));
         assert!((4 << 20..6 << 20).contains(&little), "{little} of eight mebibytes");
         assert_eq!(for_keys(128 << 20, Some(0)), 0);

@@ -28,6 +28,7 @@ impl Man {
                 continue;
             }
             let sections = match command.get_name() {
+                "doctor" => pages::DOCTOR,
                 "keygen" => pages::KEYGEN,
                 "speed" => pages::SPEED,
                 "run" => pages::RUN,

@@ -21,6 +21,7 @@ mod completions;
 mod crypt;
 mod decrypt;
 mod digest;
+mod doctor;
 mod encrypt;
 mod isolated;
 mod keygen;
@@ -58,6 +59,7 @@ struct Cli {
 enum Command {
     Caps(caps::Caps),
     Check(check::Check),
+    Doctor(doctor::Doctor),
     Speed(Box<speed::Speed>),
     Run(Box<run::Run>),
     Compare(compare::Compare),
@@ -85,6 +87,7 @@ impl Command {
         match self {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::Doctor(command) => command.run(),
             Command::Speed(command) => command.run(context),
             Command::Run(command) => command.run(context),
             Command::Compare(command) => command.run(context),

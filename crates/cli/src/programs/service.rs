@@ -51,7 +51,11 @@ impl Service {
         self.own.is_some()
     }
 
-    fn start(folder: &Folder) -> Result<Service, Error> {
+    /// Starts a service for this run.
+    ///
+    /// # Errors
+    /// Fails when it does not become ready, with what it said.
+    pub fn start(folder: &Folder) -> Result<Service, Error> {
         let socket = folder.path("service");
         let policy = folder.write("policy.toml", &policy())?;
         let log = folder.path("log");

@@ -7,7 +7,7 @@
 
 pub mod about;
 pub mod algorithm;
-mod ffi;
+pub mod ffi;
 pub mod history;
 mod line;
 pub mod measure;

@@ -19,6 +19,10 @@ pub const NOT_RUN: &[(At, &str)] = &[
         ("operations.md", "systemctl "),
         "changes the machine; crates/cli/tests/service.rs runs the units' programs",
     ),
+    (
+        ("operations.md", "millstream doctor "),
+        "shows a user without a grant on one machine; crates/cli/tests/doctor.rs runs it",
+    ),
     (("sparc.md", "cp target/openssl"), NO_SPARC_OPENSSL),
     (("sparc.md", "millstream sparc --count '*_t4_*' ./openssl"), NO_SPARC_OPENSSL),
     (("sparc.md", "millstream sparc --hwcap -aes --count '*_t4_*' ./openssl"), NO_SPARC_OPENSSL),

@@ -138,8 +138,8 @@ fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
     if let Some(uid) = status.number("Uid").filter(|uid| own != 0 && *uid != own) {
         return Obstacle::OtherUser { uid };
     }
-    if let Some(scope) = yama().filter(|scope| *scope >= 3 || *scope > 0 && own != 0) {
-        return Obstacle::Yama { scope };
+    if let Some(obstacle) = forbidden_by_yama() {
+        return obstacle;
     }
     // The `/proc` files of an undumpable process belong to root.
     let owner =
@@ -150,8 +150,12 @@ fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
     forbidden(libc::EPERM)
 }
 
-fn yama() -> Option<u32> {
-    std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?.trim().parse().ok()
+/// Returns the obstacle to tracing programs that run already, if the Yama module is one to this user.
+pub fn forbidden_by_yama() -> Option<Obstacle> {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
+    let scope: u32 = scope.trim().parse().ok()?;
+    let is_root = rustix::process::geteuid().is_root();
+    (scope >= 3 || scope > 0 && !is_root).then_some(Obstacle::Yama { scope })
 }
 
 fn is_filtered() -> bool {

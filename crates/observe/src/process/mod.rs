@@ -64,7 +64,7 @@ mod thread;
 mod tracer;
 mod watcher;
 
-pub use attach::{AttachError, Obstacle};
+pub use attach::{AttachError, Obstacle, forbidden_by_yama};
 pub use inject::Stepped;
 pub use kin::kin;
 pub use launch::Launch;

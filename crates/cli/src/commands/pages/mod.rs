@@ -1,10 +1,12 @@
 //! The sections of the manual pages behind the options: the same text ends a command's `--help`.
 
+mod doctor;
 mod files;
 mod programs;
 mod service;
 mod speed;
 
+pub use doctor::DOCTOR;
 pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
 pub use programs::{COMPARE, OPENSSL_CONF, RUN, SPARC, TRACE};
 pub use service::{MOVE, RELOAD, REVOKE, SERVE, STATUS};
