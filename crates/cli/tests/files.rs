@@ -82,6 +82,49 @@ fn a_tree_has_the_digests_of_coreutils_in_its_order() {
 }
 
 #[test]
+fn standard_input_has_its_place_among_files() {
+    let place = Place::new();
+    let mut files: Vec<String> = tree(&place).into_iter().take(500).collect();
+    files.insert(123, "-".to_owned());
+    let theirs = place.run("sha256sum", &files, b"standard input").good();
+    let ours = place.words_with(&format!("digest --sum -a sha256 {}", files.join(" ")), b"standard input");
+    assert!(ours.good() == theirs);
+}
+
+#[test]
+fn lists_of_a_tree_are_checked_as_coreutils_check_them() {
+    let place = Place::new();
+    let files = tree(&place);
+    let list = place.run("sha256sum", &files, b"").text();
+    // The algorithm changes every two lines.
+    let tagged = |program: &str| {
+        place.run(program, std::iter::once("--tag").chain(files.iter().map(String::as_str)), b"")
+    };
+    let (md5, sha512) = (tagged("md5sum").text(), tagged("sha512sum").text());
+    let mixed = md5.lines().zip(sha512.lines()).enumerate().map(|(n, pair)| match n % 4 {
+        0 | 1 => format!("{}\n", pair.0),
+        _ => format!("{}\n", pair.1),
+    });
+    place.write("mixed", mixed.collect::<String>());
+    let all_good: String = files.iter().map(|file| format!("{file}: OK\n")).collect();
+    assert_eq!(place.words("digest --check mixed").text(), all_good);
+
+    place.write("list", list.replace("  f200\n", " f200\n"));
+    place.write("f100", "other bytes");
+    std::fs::remove_file(place.path("f300")).unwrap();
+    let large = lengths().iter().position(|len| *len == 5_000_000).unwrap();
+    place.write(&format!("f{large}"), bytes(5_000_001));
+    for options in ["", "--quiet", "--ignore-missing", "--warn", "--strict"] {
+        let theirs = place.run("sha256sum", format!("--check {options} list").split_whitespace(), b"");
+        let ours = place.words(&format!("digest --check -a sha256 {options} list"));
+        assert!(ours.out == theirs.out, "{options}: {}", String::from_utf8_lossy(&ours.out));
+        assert_eq!((ours.code, theirs.code), (Some(1), Some(1)));
+        let told = |ended: &Ended| ended.err.contains("list: 201: improperly formatted");
+        assert_eq!(told(&ours), options == "--warn", "{}", ours.err);
+    }
+}
+
+#[test]
 fn messages_stand_where_the_file_stands() {
     let place = Place::new();
     let files: Vec<String> = tree(&place).into_iter().take(40).collect();

@@ -5,17 +5,21 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
-use std::os::unix::ffi::OsStrExt;
+use std::mem;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::commands::lines::{escaped, on_screen};
-use crate::commands::{Context, print, sum};
+use crate::commands::Context;
+use crate::commands::lines::{Lines, escaped, on_screen};
 use crate::error::{Error, exit};
 use crate::input::Input;
-use crate::many::Sums;
+use crate::many::{self, Sums, Turn};
 
 /// The most bytes of a line that are read. A path has at most 4096.
 const MOST_LINE_BYTES: u64 = 64 << 10;
+/// The most files that are checked together. They keep all processors busy, and the list may be endless.
+const MOST_TOGETHER: usize = 8192;
 
 /// The options of `--check`, by their names in coreutils.
 #[derive(clap::Args)]
@@ -101,68 +105,48 @@ impl Check<'_> {
         algorithm: &impl Fn(Option<&str>) -> Option<A>,
         is_fixed: bool,
     ) -> Result<bool, Error> {
-        let input = Input::operand(list)?;
-        let name = input.name.clone();
-        let mut reader = BufReader::new(input.file);
-        let mut counts = Counts::default();
+        let Input { file, name, .. } = Input::operand(list)?;
+        let mut reader = BufReader::new(file);
+        let (mut counts, mut group) = (Counts::default(), Group::default());
+        let mut end = Ok(());
         for number in 1u64.. {
-            let mut line = Vec::new();
-            let read = (&mut reader).take(MOST_LINE_BYTES).read_until(b'\n', &mut line);
-            if read.map_err(|source| Error::Read { name: name.clone(), source })? == 0 {
-                break;
-            }
-            let line = line.strip_suffix(b"\n").unwrap_or(&line);
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.is_empty() || line[0] == b'#' {
-                continue;
-            }
-            let entry = Entry::parse(line);
-            let found = entry.as_ref().and_then(|entry| algorithm(entry.algorithm));
-            match (entry, found) {
-                (Some(entry), Some(algorithm)) if entry.digest.len() == algorithm.digest_bytes() => {
-                    counts.proper += 1;
-                    self.file(&entry, &algorithm, &mut counts)?;
+            let line = match next_line(&mut reader) {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(source) => {
+                    end = Err(Error::Read { name: name.clone(), source });
+                    break;
                 }
-                (entry, _) => {
+            };
+            match Entry::of(&line, algorithm) {
+                _ if line.is_empty() || line[0] == b'#' => {}
+                Ok((algorithm, entry)) => {
+                    counts.proper += 1;
+                    if !group.has_room(algorithm) {
+                        self.files(mem::take(&mut group), &mut counts)?;
+                    }
+                    group.add(algorithm, entry);
+                }
+                Err(is_nameless) => {
                     counts.improper += 1;
-                    counts.nameless += u64::from(!is_fixed && entry.is_some_and(|e| e.algorithm.is_none()));
+                    counts.nameless += u64::from(is_nameless && !is_fixed);
                     if self.options.warn {
+                        self.files(mem::take(&mut group), &mut counts)?;
                         let what = "improperly formatted checksum line";
                         self.context.warn(format_args!("{name}: {number}: {what}"));
                     }
                 }
             }
         }
-        Ok(self.sum_up(&name, &counts))
+        self.files(group, &mut counts)?;
+        end.map(|()| self.sum_up(&name, &counts))
     }
 
-    /// Checks a file of the list.
-    fn file(&self, entry: &Entry<'_>, algorithm: &impl Algorithm, counts: &mut Counts) -> Result<(), Error> {
-        let digest = Input::operand(OsStr::from_bytes(&entry.name)).and_then(|input| sum::of(input, self.quiet, algorithm.begin()));
-        let verdict = match digest {
-            Ok(digest) if digest == entry.digest => {
-                counts.matched += 1;
-                if self.quiet { None } else { Some("OK") }
-            }
-            Ok(_) => {
-                counts.differing += 1;
-                Some("FAILED")
-            }
-            Err(Error::Open { source, .. })
-                if self.options.ignore_missing && source.kind() == io::ErrorKind::NotFound =>
-            {
-                None
-            }
-            Err(error) => {
-                counts.unread += 1;
-                self.context.fail(&error);
-                Some("FAILED open or read")
-            }
-        };
-        match verdict.filter(|_| !self.options.status) {
-            Some(verdict) => print(self.line(&entry.name, verdict)),
-            None => Ok(()),
-        }
+    /// Checks the files of a group.
+    fn files<A: Algorithm>(&self, group: Group<A>, counts: &mut Counts) -> Result<(), Error> {
+        let Group { algorithm: Some(algorithm), names, digests } = group else { return Ok(()) };
+        let mut verdicts = Verdicts { check: self, names: &names, digests, counts, lines: Lines::default() };
+        many::each(&names, &algorithm, self.quiet, &mut verdicts)
     }
 
     fn line(&self, name: &[u8], verdict: &str) -> Vec<u8> {
@@ -204,6 +188,90 @@ impl Check<'_> {
     }
 }
 
+/// Returns the next line of a list without its end.
+fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    if reader.take(MOST_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    for end in [b'\n', b'\r'] {
+        if line.last() == Some(&end) {
+            line.pop();
+        }
+    }
+    Ok(Some(line))
+}
+
+/// Lines of a list that follow each other and have one algorithm.
+struct Group<A> {
+    algorithm: Option<A>,
+    names: Vec<OsString>,
+    digests: Vec<Vec<u8>>,
+}
+
+impl<A> Default for Group<A> {
+    fn default() -> Self {
+        Group { algorithm: None, names: Vec::new(), digests: Vec::new() }
+    }
+}
+
+impl<A: Algorithm> Group<A> {
+    /// Returns true when the group may have another file with this algorithm.
+    fn has_room(&self, algorithm: A) -> bool {
+        self.names.len() < MOST_TOGETHER && self.algorithm.is_none_or(|own| own == algorithm)
+    }
+
+    fn add(&mut self, algorithm: A, entry: Entry<'_>) {
+        self.algorithm = Some(algorithm);
+        self.names.push(OsString::from_vec(entry.name.into_owned()));
+        self.digests.push(entry.digest);
+    }
+}
+
+/// The verdicts on the files of a group, as they are printed.
+struct Verdicts<'a> {
+    check: &'a Check<'a>,
+    names: &'a [OsString],
+    digests: Vec<Vec<u8>>,
+    counts: &'a mut Counts,
+    lines: Lines,
+}
+
+impl Turn for Verdicts<'_> {
+    fn take(&mut self, index: usize, sum: Result<Vec<u8>, Error>) -> Result<(), Error> {
+        let Check { options, quiet, .. } = *self.check;
+        let verdict = match sum {
+            Ok(sum) if sum == self.digests[index] => {
+                self.counts.matched += 1;
+                if quiet { None } else { Some("OK") }
+            }
+            Ok(_) => {
+                self.counts.differing += 1;
+                Some("FAILED")
+            }
+            Err(Error::Open { source, .. })
+                if options.ignore_missing && source.kind() == io::ErrorKind::NotFound =>
+            {
+                None
+            }
+            Err(error) => {
+                self.counts.unread += 1;
+                self.lines.print()?;
+                self.check.context.fail(&error);
+                Some("FAILED open or read")
+            }
+        };
+        match verdict.filter(|_| !options.status) {
+            Some(verdict) => self.lines.add(self.check.line(self.names[index].as_bytes(), verdict)),
+            None => Ok(()),
+        }
+    }
+
+    fn pause(&mut self) -> Result<(), Error> {
+        self.lines.print()
+    }
+}
+
 /// A line of a list.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry<'a> {
@@ -214,6 +282,19 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// Parses a line that has a digest of its algorithm's length. Fails with true if only the algorithm's name may be
+    /// lacking.
+    fn of<A: Algorithm>(
+        line: &'a [u8],
+        algorithm: &impl Fn(Option<&str>) -> Option<A>,
+    ) -> Result<(A, Self), bool> {
+        let entry = Entry::parse(line).ok_or(false)?;
+        match algorithm(entry.algorithm) {
+            Some(algorithm) if entry.digest.len() == algorithm.digest_bytes() => Ok((algorithm, entry)),
+            _ => Err(entry.algorithm.is_none()),
+        }
+    }
+
     /// Parses a line.
     fn parse(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii_start();

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 
+use crate::commands::print;
+use crate::error::Error;
 use crate::{exact, shown};
 
 /// The form of a line.
@@ -37,7 +40,8 @@ pub(super) struct Style<'a> {
 
 /// Formats a result. Without a file it is that of standard input.
 pub(super) fn line(style: &Style<'_>, file: Option<&OsStr>, several: bool, sum: &[u8]) -> Vec<u8> {
-    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    let hex: String = sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
     let bytes = file.map(OsStr::as_bytes);
     // sha256sum calls standard input so.
     let named = escaped(bytes.unwrap_or(b"-"));
@@ -90,6 +94,26 @@ pub(super) fn escaped(name: &[u8]) -> Cow<'_, [u8]> {
 /// Returns what a terminal may be shown of a line.
 pub(super) fn on_screen(line: &[u8]) -> Vec<u8> {
     shown::text(&String::from_utf8_lossy(line)).into_bytes()
+}
+
+/// Lines that are printed together: a write for each would take longer than the sum of a small file.
+#[derive(Default)]
+pub(super) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// The bytes that are printed together.
+    const TOGETHER: usize = 64 << 10;
+
+    /// Adds a line, and prints when there are many.
+    pub(super) fn add(&mut self, line: Vec<u8>) -> Result<(), Error> {
+        self.0.extend(line);
+        if self.0.len() >= Lines::TOGETHER { self.print() } else { Ok(()) }
+    }
+
+    /// Prints the lines that were added.
+    pub(super) fn print(&mut self) -> Result<(), Error> {
+        if self.0.is_empty() { Ok(()) } else { print(mem::take(&mut self.0)) }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// The outcome of a file.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     /// The sum, or the reason why there is none.
     Sum(Result<Vec<u8>, Error>),
     /// The file was not touched: it is special, or can't be opened. The caller's thread has to read it.

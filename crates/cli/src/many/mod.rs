@@ -12,23 +12,25 @@ use std::thread;
 use millstream_files::pipeline;
 
 use crate::error::Error;
+use crate::input::Input;
 
+mod alone;
 mod batch;
 mod line;
 mod sum;
 
+pub(crate) use alone::of;
 use batch::Batch;
-pub(crate) use line::Outcome;
-use line::{Abandon, Line};
+use line::{Abandon, Line, Outcome};
 pub(crate) use sum::{Sum, Sums, one_by_one};
 
 /// The caller's part of the work, on its own thread.
 pub(crate) trait Turn {
-    /// Takes the outcome of the next file.
+    /// Takes the sum of the next file, or the reason why there is none.
     ///
     /// # Errors
     /// An error ends the whole: no other file is taken.
-    fn take(&mut self, index: usize, outcome: Outcome) -> Result<(), Error>;
+    fn take(&mut self, index: usize, sum: Result<Vec<u8>, Error>) -> Result<(), Error>;
 
     /// Does what should not wait any longer, because the next outcome may take a while.
     ///
@@ -45,6 +47,11 @@ pub(crate) fn each(
     quiet: bool,
     turn: &mut dyn Turn,
 ) -> Result<(), Error> {
+    let alone = |file: &OsString| Input::operand(file).and_then(|input| of(input, quiet, sums.begin()));
+    if let [file] = files {
+        turn.take(0, alone(file))?;
+        return turn.pause();
+    }
     let line = Line::new(files.len());
     thread::scope(|scope| {
         for _ in 0..pipeline::parallelism().min(files.len()) {
@@ -60,7 +67,14 @@ pub(crate) fn each(
                 line.wait(quiet);
             }
             for outcome in outcomes {
-                turn.take(index, outcome)?;
+                let sum = match outcome {
+                    Outcome::Sum(sum) => sum,
+                    Outcome::Left => {
+                        turn.pause()?;
+                        alone(&files[index])
+                    }
+                };
+                turn.take(index, sum)?;
                 index += 1;
             }
         }
