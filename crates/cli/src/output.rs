@@ -327,6 +327,8 @@ fn with_free_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
     use super::*;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -336,10 +338,17 @@ mod tests {
         names
     }
 
+    /// Has the tests that make files take turns: the list of remains is global.
+    fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     type Make = fn(&Path, Option<Access>, u32) -> io::Result<Pending>;
 
     #[test]
     fn a_fresh_file_replaces_none_that_came_meanwhile() {
+        let _turn = turn();
         for make in [Pending::new as Make, Pending::with_hidden_name] {
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join("key");
@@ -352,9 +361,9 @@ mod tests {
         }
     }
 
-    /// Tests both with and without `O_TMPFILE`, in one test because the list of remains is global.
     #[test]
     fn a_file_gets_its_name_when_it_is_whole_and_not_before() {
+        let _turn = turn();
         for make in [Pending::new as Make, Pending::with_hidden_name] {
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join("out");
