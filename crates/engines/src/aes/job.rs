@@ -4,7 +4,7 @@
 
 use std::ptr;
 
-use super::schedule::{Block, Schedule};
+use super::schedule::{Block, Form, Schedule};
 use super::vector::{load_short, store_short};
 use super::{Cbc, Cfb, Cmac, Ctr};
 use crate::{Crossover, InOut};
@@ -43,6 +43,8 @@ pub(crate) struct Part {
 /// The functions of a kernel of AES-CBC in lanes.
 pub struct CbcLanesOps {
     pub(crate) crossover: Crossover,
+    /// The form of the round keys that the lanes take.
+    pub(crate) form: Form,
     pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>], bool),
 }
 
@@ -96,6 +98,8 @@ impl<'a> Chained<'a> for CbcJob<'a> {
 /// The functions of a kernel of AES-CFB128 in lanes.
 pub struct CfbLanesOps {
     pub(crate) crossover: Crossover,
+    /// The form of the round keys that the lanes take.
+    pub(crate) form: Form,
     pub(crate) encrypt: unsafe fn(&mut [&mut CfbJob<'_>], bool),
 }
 
@@ -155,6 +159,8 @@ impl<'a> Chained<'a> for CfbJob<'a> {
 /// The functions of a kernel of AES-CMAC in lanes.
 pub struct CmacLanesOps {
     pub(crate) crossover: Crossover,
+    /// The form of the round keys that the lanes take.
+    pub(crate) form: Form,
     pub(crate) sign: unsafe fn(&mut [&mut CmacJob<'_>], bool),
 }
 
@@ -210,6 +216,8 @@ impl<'a> Chained<'a> for CmacJob<'a> {
 /// The functions of a kernel of AES-CTR in lanes.
 pub struct CtrLanesOps {
     pub(crate) crossover: Crossover,
+    /// The form of the round keys that the lanes take.
+    pub(crate) form: Form,
     pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_>], bool),
 }
 

@@ -1,7 +1,8 @@
 //! AES-128, AES-192 and AES-256 and their modes.
 //!
 //! Each mode is written once, in its own file, over the vectors of `vector.rs`. A processor tier in
-//! `arch/` defines a vector and compiles all modes for itself. `lanes/` takes many objects at once,
+//! `arch/` names a vector and the unit of `unit.rs` that computes the rounds on it, and compiles all modes
+//! for itself. `lanes/` takes many objects at once,
 //! each a job of `job.rs`; `side_by_side.rs` has the code that all lane kernels share.
 //!
 //! Ref. FIPS 197.
@@ -18,11 +19,17 @@ mod ecb;
 pub(crate) mod job;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
 mod lanes;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+pub(crate) mod permute;
 pub(crate) mod portable;
 pub(crate) mod schedule;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
 pub(crate) mod side_by_side;
 mod sliced;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+mod tower;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+pub(crate) mod unit;
 mod vector;
 mod xts;
 

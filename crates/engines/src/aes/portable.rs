@@ -12,7 +12,7 @@
 use millstream_cpu::FeatureSet;
 
 use super::arch::{serial_tier, tier};
-use super::schedule::expand_portable;
+use super::schedule::{Form, expand_portable};
 use super::sliced::{Sliced, compress, slice, sub_bytes, unslice};
 use super::vector::{Alone, Beside, Chain, Keys, Vector, load_short, store_short};
 use super::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
@@ -36,14 +36,14 @@ pub(crate) fn expand(schedule: &mut Schedule, key: &[u8]) {
     for i in 0..=schedule.rounds {
         schedule.encrypt[i] = compress(&slice(&[schedule.encrypt[i]; 4]));
     }
-    schedule.sliced = true;
+    schedule.form = Form::Sliced;
 }
 
 /// The inverse cipher here takes the same round keys, last first.
 pub(crate) fn invert(schedule: &Schedule, inverse: &mut Schedule) {
     let keys = schedule.round_keys();
     inverse.encrypt[..keys.len()].copy_from_slice(keys);
-    inverse.sliced = true;
+    inverse.form = Form::Sliced;
 }
 
 /// Encrypts four blocks.

@@ -28,16 +28,26 @@ pub(crate) const KEY_BITS: &[usize] = &[128, 192, 256];
 /// One block, or one round key.
 pub type Block = [u8; 16];
 
-/// The round keys of one key for one direction, in the form of the kernels that expanded it: as FIPS
-/// 197 writes them for hardware, bitsliced for the portable kernel.
+/// The form of round keys.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum Form {
+    /// The form of FIPS 197.
+    Standard,
+    /// Bitsliced, for the portable kernel.
+    Sliced,
+    /// In the form of `tower.rs`.
+    Tower,
+}
+
+/// The round keys of one key for one direction, in the form of the kernels that expanded it.
 #[derive(Clone)]
 #[repr(C, align(16))]
 pub struct Schedule {
     pub(crate) encrypt: [Block; 15],
     /// 10, 12 or 14.
     pub(crate) rounds: usize,
-    /// True if the round keys are bitsliced.
-    pub(crate) sliced: bool,
+    pub(crate) form: Form,
     /// Zeros in place of padding. Padding would carry along whatever lay on the stack where a key is
     /// made.
     pub(crate) unused: [u8; 7],
@@ -60,7 +70,7 @@ impl Schedule {
             16 | 24 | 32 => Ok(Schedule {
                 encrypt: [[0; 16]; 15],
                 rounds: key.len() / 4 + 6,
-                sliced: false,
+                form: Form::Standard,
                 unused: [0; 7],
             }),
             given => Err(Error::KeyLength { algorithm, given, takes: "16, 24 or 32 bytes" }),

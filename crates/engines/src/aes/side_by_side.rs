@@ -437,6 +437,7 @@ impl<const N: usize> Chains<N> {
                 let data = unsafe { G::gather(proof, &self.input[i * G::BLOCKS..][..G::BLOCKS], at) };
                 state[i] = state[i].xor(data);
             }
+            state[i] = state[i].enter();
         }
         macro_rules! rounds {
             ($($round:literal)*) => {$(

@@ -12,6 +12,7 @@
 
 use std::marker::PhantomData;
 
+use super::schedule::Form;
 use super::{Block, Schedule};
 use crate::InOut;
 
@@ -158,9 +159,19 @@ pub(crate) trait Chain: Vector {
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self;
 }
 
-/// The processor's own AES instructions, on every block of a vector: FIPS 197 §5.1 and §5.3.5.
+/// A unit's rounds on every block of a vector: FIPS 197 §5.1 and §5.3.5. See [`Unit`](super::unit::Unit).
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) trait Rounds: Vector {
+    /// The form of the round keys, which lanes ask for.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    const FORM: Form;
+    /// The number of vectors that go through the rounds side by side.
+    const ABREAST: usize;
+
+    /// Goes from the XOR with the first round key to the first round.
+    fn enter(self) -> Self;
+    /// Goes from the XOR with the first round key to the inverse cipher's first round.
+    fn enter_inverse(self) -> Self;
     /// SubBytes, ShiftRows, MixColumns, AddRoundKey.
     fn enc(self, key: Self) -> Self;
     /// SubBytes, ShiftRows, AddRoundKey.
@@ -197,7 +208,7 @@ macro_rules! by_rounds {
 
 pub(crate) use by_rounds;
 
-/// [`Vector::encrypt`] from the processor's rounds.
+/// [`Vector::encrypt`] from a unit's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn encrypt<L: Rounds, const N: usize>(
@@ -205,19 +216,38 @@ pub(crate) fn encrypt<L: Rounds, const N: usize>(
     mut vectors: [L; N],
     beside: &mut impl Beside<L>,
 ) -> [L; N] {
-    const { assert!(N <= 8) };
+    const { assert!(N <= 8 && L::ABREAST >= 4) };
+    // `N` is at most 8, so there are one or two parts.
+    let end = if N > L::ABREAST { L::ABREAST } else { N };
+    encrypt_part::<L, N>(keys, &mut vectors, 0, end, beside);
+    if N > L::ABREAST {
+        encrypt_part::<L, N>(keys, &mut vectors, L::ABREAST, N, beside);
+    }
+    vectors
+}
+
+/// [`encrypt`] for the vectors from `start` to `end`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+fn encrypt_part<L: Rounds, const N: usize>(
+    keys: &Keys<'_, L>,
+    vectors: &mut [L; N],
+    start: usize,
+    end: usize,
+    beside: &mut impl Beside<L>,
+) {
     let key = keys.round(0);
-    for i in 0..N {
-        vectors[i] = vectors[i].xor(key);
+    for i in start..end {
+        vectors[i] = vectors[i].xor(key).enter();
     }
     macro_rules! rounds {
         ($($round:literal)*) => {$(
             let key = keys.round($round);
-            for i in 0..N {
+            for i in start..end {
                 vectors[i] = vectors[i].enc(key);
             }
-            if $round <= N {
-                beside.prepare($round - 1);
+            if $round <= end - start {
+                beside.prepare(start + $round - 1);
             }
         )*};
     }
@@ -229,13 +259,12 @@ pub(crate) fn encrypt<L: Rounds, const N: usize>(
         }
     }
     let key = keys.last_round();
-    for i in 0..N {
+    for i in start..end {
         vectors[i] = vectors[i].enc_last(beside.fold(i, key));
     }
-    vectors
 }
 
-/// [`Vector::decrypt`] from the processor's rounds.
+/// [`Vector::decrypt`] from a unit's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn decrypt<L: Rounds, const N: usize>(
@@ -243,19 +272,38 @@ pub(crate) fn decrypt<L: Rounds, const N: usize>(
     mut vectors: [L; N],
     beside: &mut impl Beside<L>,
 ) -> [L; N] {
-    const { assert!(N <= 8) };
+    const { assert!(N <= 8 && L::ABREAST >= 4) };
+    // `N` is at most 8, so there are one or two parts.
+    let end = if N > L::ABREAST { L::ABREAST } else { N };
+    decrypt_part::<L, N>(keys, &mut vectors, 0, end, beside);
+    if N > L::ABREAST {
+        decrypt_part::<L, N>(keys, &mut vectors, L::ABREAST, N, beside);
+    }
+    vectors
+}
+
+/// [`decrypt`] for the vectors from `start` to `end`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+fn decrypt_part<L: Rounds, const N: usize>(
+    keys: &Keys<'_, L>,
+    vectors: &mut [L; N],
+    start: usize,
+    end: usize,
+    beside: &mut impl Beside<L>,
+) {
     let key = keys.round(0);
-    for i in 0..N {
-        vectors[i] = vectors[i].xor(key);
+    for i in start..end {
+        vectors[i] = vectors[i].xor(key).enter_inverse();
     }
     macro_rules! rounds {
         ($($round:literal)*) => {$(
             let key = keys.round($round);
-            for i in 0..N {
+            for i in start..end {
                 vectors[i] = vectors[i].dec(key);
             }
-            if $round <= N {
-                beside.prepare($round - 1);
+            if $round <= end - start {
+                beside.prepare(start + $round - 1);
             }
         )*};
     }
@@ -267,24 +315,24 @@ pub(crate) fn decrypt<L: Rounds, const N: usize>(
         }
     }
     let key = keys.last_round();
-    for i in 0..N {
+    for i in start..end {
         vectors[i] = vectors[i].dec_last(beside.fold(i, key));
     }
-    vectors
 }
 
-/// [`Chain::whitening`] for the processor's rounds: the first round key.
+/// [`Chain::whitening`] for a unit's rounds: the first round key.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn whitening<L: Rounds>(keys: &Keys<'_, L>) -> L {
     keys.round(0)
 }
 
-/// [`Chain::encrypt_whitened`] from the processor's rounds. The last of them XORs a key anyway,
+/// [`Chain::encrypt_whitened`] from a unit's rounds. The last of them XORs a key anyway,
 /// so `fold` goes in with it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-pub(crate) fn encrypt_whitened<L: Rounds>(mut block: L, keys: &Keys<'_, L>, fold: L) -> L {
+pub(crate) fn encrypt_whitened<L: Rounds>(block: L, keys: &Keys<'_, L>, fold: L) -> L {
+    let mut block = block.enter();
     macro_rules! rounds {
         ($($round:literal)*) => {$(
             block = block.enc(keys.round($round));

@@ -12,6 +12,21 @@
 pub(crate) struct Linear(pub [u8; 8]);
 
 impl Linear {
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    pub const IDENTITY: Linear = Linear([1, 2, 4, 8, 16, 32, 64, 128]);
+
+    /// Multiplication by `factor` in the AES field.
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    pub const fn multiplication(factor: u8) -> Self {
+        let mut columns = [0; 8];
+        let mut i = 0;
+        while i < 8 {
+            columns[i] = multiply(1 << i, factor);
+            i += 1;
+        }
+        Linear(columns)
+    }
+
     /// The map whose output bit `i` is the parity of the input under `rows[i]`.
     pub const fn from_rows(rows: [u8; 8]) -> Self {
         let mut columns = [0; 8];
@@ -98,7 +113,7 @@ impl Linear {
 }
 
 /// Multiplication in the AES field, FIPS 197 §4.2.
-const fn multiply(a: u8, b: u8) -> u8 {
+pub(crate) const fn multiply(a: u8, b: u8) -> u8 {
     let (mut power, mut product, mut i) = (a, 0, 0);
     while i < 8 {
         product ^= power * ((b >> i) & 1);
@@ -138,18 +153,24 @@ pub(crate) const FROM_TOWER: Linear = {
     Linear(columns)
 };
 
-/// The inverse of the affine map in the AES S-box (FIPS 197 §5.1.1). Applied after AESENCLAST, and once 0x63 is added,
-/// it leaves the inversion alone.
-pub(crate) const UNDO_AES: Linear = {
-    // Output bit i of the AES map is the parity of bits i, i+4, i+5, i+6, i+7 of the input.
+/// The linear part of the affine map in the AES S-box, FIPS 197 §5.1.1. Output bit `i` is the parity of bits `i`, `i + 4`,
+/// `i + 5`, `i + 6` and `i + 7` of the input.
+pub(crate) const AES_AFFINE: Linear = {
     let mut rows = [0; 8];
     let mut i = 0;
     while i < 8 {
         rows[i] = 0xf1_u8.rotate_left(i as u32);
         i += 1;
     }
-    Linear::from_rows(rows).inverse()
+    Linear::from_rows(rows)
 };
+
+/// The constant that the affine map adds.
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+pub(crate) const AES_CONSTANT: u8 = 0x63;
+
+/// The inverse of the linear part. Applied after AESENCLAST, and once 0x63 is added, it leaves the inversion alone.
+pub(crate) const UNDO_AES: Linear = AES_AFFINE.inverse();
 
 /// An affine map as two tables: one for the low half of a byte, with the constant in it, and one for
 /// the high half.

@@ -62,6 +62,26 @@ static ROWS: &[Row<GcmLanesOps>] = &[
         },
         ops: super::arch::x86_64_aesni::LANES,
     },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-gfni512-x4",
+            requires: super::arch::x86_64_gfni512::LANES_REQUIRES,
+            timing: Timing::Constant,
+            note: "GFNI in place of AES instructions; 2 registers of text of each message",
+        },
+        ops: super::arch::x86_64_gfni512::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-gfni256-x4",
+            requires: super::arch::x86_64_gfni256::LANES_REQUIRES,
+            timing: Timing::Constant,
+            note: "GFNI in place of AES instructions; 2 registers of text of each message",
+        },
+        ops: super::arch::x86_64_gfni256::LANES,
+    },
     Row {
         kernel: Kernel {
             name: "direct-x1",

@@ -28,9 +28,9 @@ pub use state::State;
 /// A message in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
 pub type Stream<'k> = crate::aead::Stream<'k, State>;
 
-use millstream_cpu::Features;
 #[cfg(target_arch = "aarch64")]
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 use zeroize::optimization_barrier;
 
 use crate::aead::{Aead, TAG};
@@ -146,6 +146,56 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_aesni::OPS,
     },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-gfni512-by32",
+            requires: arch::x86_64_gfni512::REQUIRES,
+            timing: Timing::Constant,
+            note: "GFNI in place of AES instructions; 8 registers of 4 blocks",
+        },
+        ops: arch::x86_64_gfni512::OPS,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-gfni256-by8",
+            requires: arch::x86_64_gfni256::REQUIRES,
+            timing: Timing::Constant,
+            note: "GFNI in place of AES instructions; 4 registers of 2 blocks",
+        },
+        ops: arch::x86_64_gfni256::OPS,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-permute256-pclmul-by8",
+            requires: arch::x86_64_permute256::REQUIRES,
+            timing: Timing::Constant,
+            note: "S-box by byte shuffles; 4 registers of 2 blocks",
+        },
+        ops: arch::x86_64_permute256::OPS,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-permute128-pclmul-by4",
+            requires: arch::x86_64_permute128::REQUIRES,
+            timing: Timing::Constant,
+            note: "S-box by byte shuffles; 4 registers of a block",
+        },
+        ops: arch::x86_64_permute128::OPS,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-permute128-by4",
+            requires: FeatureSet::parse("ssse3"),
+            timing: Timing::Constant,
+            note: "S-box by byte shuffles; GHASH by integer multiplication with holes",
+        },
+        ops: arch::x86_64_permute128::INTEGER_OPS,
+    },
     #[cfg(target_arch = "aarch64")]
     Row {
         kernel: Kernel {
@@ -155,6 +205,16 @@ static ROWS: &[Row<GcmOps>] = &[
             note: "4 registers of a block",
         },
         ops: arch::aarch64_ce::OPS,
+    },
+    #[cfg(target_arch = "aarch64")]
+    Row {
+        kernel: Kernel {
+            name: "aarch64-permute-by4",
+            requires: arch::aarch64_permute::REQUIRES,
+            timing: Timing::Constant,
+            note: "S-box by table lookups in registers; GHASH by integer multiplication with holes",
+        },
+        ops: arch::aarch64_permute::OPS,
     },
     portable::ROW,
 ];

@@ -1,12 +1,15 @@
 //! AES-GCM for any processor, in constant time: integer arithmetic alone, no table.
 //!
 //! Ref. NIST SP 800-38D §6.3 (multiplication), §6.4 (GHASH), §6.5 (GCTR).
+//!
+//! # Safety
+//! The unsafe functions need the instructions of the AES that they are generic over.
+#![allow(unsafe_code)]
 
 use millstream_cpu::FeatureSet;
 
 use super::{GcmOps, Key, POWERS, Power, increment, lengths};
-use crate::aes::Schedule;
-use crate::aes::portable::encrypt_blocks4;
+use crate::aes::{Block, Schedule, portable};
 use crate::{InOut, Kernel, Row, Timing};
 
 pub(super) const ROW: Row<GcmOps> = Row {
@@ -16,48 +19,96 @@ pub(super) const ROW: Row<GcmOps> = Row {
         timing: Timing::Constant,
         note: "bitsliced AES; GHASH by integer multiplication with holes",
     },
-    ops: GcmOps { powers: false, expand, seal, open, encrypt, decrypt, ghash },
+    ops: ops::<Bitsliced>(),
 };
 
-fn expand(key: &mut Key, bytes: &[u8]) {
-    crate::aes::portable::expand(&mut key.schedule, bytes);
-    key.powers[POWERS - 1] = Power(cipher(&key.schedule, 0));
+/// AES on four blocks, with which GHASH by integers makes a row.
+///
+/// # Safety
+/// The processor has the instructions of the implementation; so for all functions here that are generic over one.
+pub(super) trait FourBlocks {
+    unsafe fn expand(schedule: &mut Schedule, key: &[u8]);
+    unsafe fn encrypt(schedule: &Schedule, blocks: &mut [Block; 4]);
+}
+
+/// The functions of a row for AES on four blocks.
+pub(super) const fn ops<C: FourBlocks>() -> GcmOps {
+    GcmOps {
+        powers: false,
+        expand: expand::<C>,
+        seal: seal::<C>,
+        open: open::<C>,
+        encrypt: encrypt::<C>,
+        decrypt: decrypt::<C>,
+        ghash,
+    }
+}
+
+struct Bitsliced;
+
+impl FourBlocks for Bitsliced {
+    unsafe fn expand(schedule: &mut Schedule, key: &[u8]) {
+        portable::expand(schedule, key);
+    }
+
+    unsafe fn encrypt(schedule: &Schedule, blocks: &mut [Block; 4]) {
+        portable::encrypt_blocks4(schedule, blocks);
+    }
+}
+
+unsafe fn expand<C: FourBlocks>(key: &mut Key, bytes: &[u8]) {
+    // SAFETY: as the caller; so below.
+    unsafe {
+        C::expand(&mut key.schedule, bytes);
+        key.powers[POWERS - 1] = Power(cipher::<C>(&key.schedule, 0));
+    }
 }
 
 fn subkey(key: &Key) -> u128 {
     key.powers[POWERS - 1].0
 }
 
-fn seal(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
-    message::<false>(key, j0, aad, data)
+unsafe fn seal<C: FourBlocks>(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
+    // SAFETY: as above.
+    unsafe { message::<C, false>(key, j0, aad, data) }
 }
 
-fn open(key: &Key, j0: u128, aad: &[u8], data: &mut InOut<'_>) -> u128 {
-    message::<true>(key, j0, aad, data.reborrow())
+unsafe fn open<C: FourBlocks>(key: &Key, j0: u128, aad: &[u8], data: &mut InOut<'_>) -> u128 {
+    // SAFETY: as above.
+    unsafe { message::<C, true>(key, j0, aad, data.reborrow()) }
 }
 
-fn encrypt(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
-    piece::<false>(key, counter, state, data)
+unsafe fn encrypt<C: FourBlocks>(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
+    // SAFETY: as above.
+    unsafe { piece::<C, false>(key, counter, state, data) }
 }
 
-fn decrypt(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
-    piece::<true>(key, counter, state, data)
+unsafe fn decrypt<C: FourBlocks>(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
+    // SAFETY: as above.
+    unsafe { piece::<C, true>(key, counter, state, data) }
 }
 
 /// SP 800-38D §7.1 steps 3 to 6; §7.2 steps 4 to 7.
-fn message<const OPEN: bool>(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
+unsafe fn message<C: FourBlocks, const OPEN: bool>(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
     let last = lengths(aad.len() as u64, data.len() as u64);
     let state = ghash(key, 0, aad);
-    let state = piece::<OPEN>(key, increment(j0, 1), state, data);
-    let state = multiply(state ^ last, subkey(key));
-    state ^ cipher(&key.schedule, j0)
+    // SAFETY: as above.
+    let (state, pad) =
+        unsafe { (piece::<C, OPEN>(key, increment(j0, 1), state, data), cipher::<C>(&key.schedule, j0)) };
+    multiply(state ^ last, subkey(key)) ^ pad
 }
 
-fn piece<const OPEN: bool>(key: &Key, mut counter: u128, mut state: u128, mut data: InOut<'_>) -> u128 {
+unsafe fn piece<C: FourBlocks, const OPEN: bool>(
+    key: &Key,
+    mut counter: u128,
+    mut state: u128,
+    mut data: InOut<'_>,
+) -> u128 {
     while !data.is_empty() {
         let mut part = data.take(data.len().min(4 * 16));
         let mut pads = [0, 1, 2, 3].map(|i| increment(counter, i).to_be_bytes());
-        encrypt_blocks4(&key.schedule, &mut pads);
+        // SAFETY: as above.
+        unsafe { C::encrypt(&key.schedule, &mut pads) };
         // The input is read once, so that the same bytes are hashed and decrypted.
         let mut buffer = [0; 4 * 16];
         let text = &mut buffer[..part.len()];
@@ -136,9 +187,10 @@ fn carryless_low(x: u64, y: u64) -> u64 {
 }
 
 /// Encrypts one block with AES.
-fn cipher(schedule: &Schedule, block: u128) -> u128 {
+unsafe fn cipher<C: FourBlocks>(schedule: &Schedule, block: u128) -> u128 {
     let mut blocks = [block.to_be_bytes(); 4];
-    encrypt_blocks4(schedule, &mut blocks);
+    // SAFETY: as above.
+    unsafe { C::encrypt(schedule, &mut blocks) };
     u128::from_be_bytes(blocks[0])
 }
 

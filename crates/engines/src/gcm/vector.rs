@@ -27,6 +27,7 @@
 
 use super::{Key, POWERS, lengths};
 use crate::InOut;
+use crate::aes::schedule::Form;
 
 pub(super) const BLOCK: usize = 16;
 
@@ -39,6 +40,8 @@ pub(super) const REACH: usize = (POWERS - 2) * BLOCK;
 pub(super) trait Vector: Copy {
     /// The number of blocks.
     const BLOCKS: usize;
+    /// The form of the round keys.
+    const FORM: Form = Form::Standard;
     /// The type of one block.
     type One: Vector<One = Self::One>;
 
@@ -97,6 +100,11 @@ pub(super) trait Vector: Copy {
 
     fn xor(self, other: Self) -> Self;
     fn xor3(self, b: Self, c: Self) -> Self;
+    /// Goes from the XOR with the first round key to the first round of AES.
+    #[inline(always)]
+    fn enter(self) -> Self {
+        self
+    }
     /// One middle round of AES.
     fn round(self, key: Self) -> Self;
     /// Does nothing, but the compiler keeps all such places in their order. It might otherwise sort the rounds of
@@ -343,7 +351,7 @@ unsafe fn begin<V: Vector, const N: usize>(key: &Key, counter: &mut V, step: V) 
     // SAFETY: as the caller.
     let whitening = unsafe { round_key::<V>(key, 0) };
     for j in 0..N {
-        state[j] = counter.reverse().xor(whitening);
+        state[j] = counter.reverse().xor(whitening).enter();
         *counter = counter.add32(step);
     }
     state
@@ -752,13 +760,22 @@ unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) {
 macro_rules! row {
     ($vector:ty, $batch:literal, $short:expr, $features:literal, $expand:path) => {
         use crate::InOut;
+        use crate::aes::schedule::Form as KeyForm;
+        use crate::gcm::vector::Vector as GcmVector;
         use crate::gcm::{GcmOps, Key};
 
         pub(in crate::gcm) const REQUIRES: millstream_cpu::FeatureSet =
             millstream_cpu::FeatureSet::parse($features);
 
-        pub(in crate::gcm) const OPS: GcmOps =
-            GcmOps { powers: true, expand, seal, open, encrypt, decrypt, ghash };
+        pub(in crate::gcm) const OPS: GcmOps = GcmOps {
+            powers: matches!(<$vector as GcmVector>::FORM, KeyForm::Standard),
+            expand,
+            seal,
+            open,
+            encrypt,
+            decrypt,
+            ghash,
+        };
 
         #[target_feature(enable = $features)]
         fn expand(key: &mut Key, bytes: &[u8]) {

@@ -4,6 +4,7 @@
 //! A kernel's functions are called through its [`Bound`], the witness that its features exist.
 #![allow(unsafe_code)]
 
+use crate::aes::schedule::Form;
 use crate::aes::{Block, Cbc, Schedule};
 use crate::hmac::Hmac;
 use crate::{Bound, sha1, sha256};
@@ -68,9 +69,9 @@ pub(super) fn interleaved(
 ) -> usize {
     let by = start + FIRST;
     let steps = record.len().saturating_sub(by) / STEP;
-    // A pass takes round keys as FIPS 197 writes them. Bitsliced keys, and data too short for a step,
+    // A pass takes round keys as FIPS 197 writes them. Keys in another form, and data too short for a step,
     // are left to the caller.
-    if steps == 0 || cbc.forward.sliced {
+    if steps == 0 || cbc.forward.form != Form::Standard {
         mac.update(&record[start..]);
         return 0;
     }

@@ -1,13 +1,35 @@
-//! The processor tiers, one file each: the vectors, and the modes compiled for them.
+//! The processor tiers, one file each: the modes compiled for a vector and a unit; and the vectors and units.
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod aarch64_ce;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod aarch64_permute;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod aarch64_quad;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_aesni;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_gfni;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_gfni256;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_gfni512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_permute128;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_permute256;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_permute512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_vaes256;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_vaes512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_xmm;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_ymm;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_zmm;
 
 /// The modes' functions for one tier, compiled with its features: `$wide` vectors where blocks are
 /// independent, `$one` where each waits for the one before.
@@ -98,25 +120,28 @@ macro_rules! serial_tier {
 /// registers `$group`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_tier {
-    ($group:ty, $lanes:literal, $features:literal) => {
+    ($group:ty, $one:ty, $lanes:literal, $features:literal) => {
         const LANES_REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);
+
+        /// The form of the round keys that the lanes take.
+        pub(crate) const LANES_FORM: Form = <$group as crate::aes::vector::Rounds>::FORM;
 
         #[target_feature(enable = $features)]
         pub(crate) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, $one, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
         pub(crate) fn cfb_lanes(jobs: &mut [&mut CfbJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, $one, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
         pub(crate) fn cmac_lanes(jobs: &mut [&mut CmacJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, $one, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
@@ -142,21 +167,82 @@ macro_rules! lane_rows {
                 #[cfg(target_arch = "x86_64")]
                 Row {
                     kernel: arch::x86_64_vaes512::LANES,
-                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_vaes512::$function),* },
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_vaes512::LANES_FORM,
+                        $($field: arch::x86_64_vaes512::$function),*
+                    },
                 },
                 #[cfg(target_arch = "x86_64")]
                 Row {
                     kernel: arch::x86_64_vaes256::LANES,
-                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_vaes256::$function),* },
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_vaes256::LANES_FORM,
+                        $($field: arch::x86_64_vaes256::$function),*
+                    },
                 },
                 #[cfg(target_arch = "x86_64")]
                 Row {
                     kernel: arch::x86_64_aesni::LANES,
-                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_aesni::$function),* },
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_aesni::LANES_FORM,
+                        $($field: arch::x86_64_aesni::$function),*
+                    },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_gfni512::LANES,
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_gfni512::LANES_FORM,
+                        $($field: arch::x86_64_gfni512::$function),*
+                    },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_gfni256::LANES,
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_gfni256::LANES_FORM,
+                        $($field: arch::x86_64_gfni256::$function),*
+                    },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute512::LANES,
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_permute512::LANES_FORM,
+                        $($field: arch::x86_64_permute512::$function),*
+                    },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute256::LANES,
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_permute256::LANES_FORM,
+                        $($field: arch::x86_64_permute256::$function),*
+                    },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute128::LANES,
+                    ops: $ops {
+                        crossover: $crossover,
+                        form: arch::x86_64_permute128::LANES_FORM,
+                        $($field: arch::x86_64_permute128::$function),*
+                    },
                 },
                 Row {
                     kernel: lanes::DIRECT,
-                    ops: $ops { crossover: Crossover::NEVER, $($field: |jobs, _| $direct(jobs)),* },
+                    ops: $ops {
+                        crossover: Crossover::NEVER,
+                        form: $crate::aes::schedule::Form::Standard,
+                        $($field: |jobs, _| $direct(jobs)),*
+                    },
                 },
             ]
         }
@@ -185,10 +271,40 @@ macro_rules! rows {
                     kernel: arch::x86_64_aesni::KERNEL,
                     ops: $ops { $($field: arch::x86_64_aesni::$function),* },
                 },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_gfni512::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_gfni512::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_gfni256::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_gfni256::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute512::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_permute512::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute256::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_permute256::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute128::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_permute128::$function),* },
+                },
                 #[cfg(target_arch = "aarch64")]
                 Row {
                     kernel: arch::aarch64_ce::KERNEL,
                     ops: $ops { $($field: arch::aarch64_ce::$function),* },
+                },
+                #[cfg(target_arch = "aarch64")]
+                Row {
+                    kernel: arch::aarch64_permute::KERNEL,
+                    ops: $ops { $($field: arch::aarch64_permute::$function),* },
                 },
                 Row { kernel: portable::KERNEL, ops: $ops { $($field: portable::$function),* } },
             ]
@@ -207,10 +323,25 @@ macro_rules! serial_rows {
                     kernel: arch::x86_64_aesni::SERIAL,
                     ops: $ops { $($field: arch::x86_64_aesni::$function),* },
                 },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_gfni256::SERIAL,
+                    ops: $ops { $($field: arch::x86_64_gfni256::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_permute128::SERIAL,
+                    ops: $ops { $($field: arch::x86_64_permute128::$function),* },
+                },
                 #[cfg(target_arch = "aarch64")]
                 Row {
                     kernel: arch::aarch64_ce::SERIAL,
                     ops: $ops { $($field: arch::aarch64_ce::$function),* },
+                },
+                #[cfg(target_arch = "aarch64")]
+                Row {
+                    kernel: arch::aarch64_permute::SERIAL,
+                    ops: $ops { $($field: arch::aarch64_permute::$function),* },
                 },
                 Row { kernel: portable::SERIAL, ops: $ops { $($field: portable::$function),* } },
             ]

@@ -3,19 +3,21 @@
 //! Ref. FIPS 197 §5.1, §5.3.5; Intel SDM volume 2, VAESENC and its kin.
 //!
 //! # Safety
-//! A [`Zmm`] is made from [`Keys`] only, whose maker vouches for the features in `REQUIRES`: that is
-//! the witness of every intrinsic on one. Partial loads and stores touch `data.len()` bytes of `data`.
+//! The callers of [`Instructions`] vouch for the features in `REQUIRES`: see `unit.rs`.
 #![allow(unsafe_code)]
 
-use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::x86_64_aesni::{Xmm, get, put, reversal};
+use super::x86_64_aesni::Instructions;
 pub(crate) use super::x86_64_aesni::{expand, invert};
+use super::x86_64_xmm::Xmm;
+use super::x86_64_zmm::Zmm;
 use super::{lanes_tier, tier};
 use crate::aes::job::{CbcJob, CfbJob, CmacJob, CtrJob};
-use crate::aes::side_by_side::{self, Group};
-use crate::aes::vector::{self, Beside, Keys, Rounds, Vector};
+use crate::aes::schedule::Form;
+use crate::aes::side_by_side;
+use crate::aes::unit::Unit;
+use crate::aes::vector::Keys;
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -26,7 +28,7 @@ pub(crate) const KERNEL: Kernel = Kernel {
     note: "VAES on eight 512-bit registers, ends of data by mask",
 };
 
-tier!(Zmm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
+tier!(Zmm<Instructions>, Xmm<Instructions>, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
 
 pub(crate) const LANES: Kernel = Kernel {
     name: "x86_64-vaes512-x16",
@@ -35,266 +37,51 @@ pub(crate) const LANES: Kernel = Kernel {
     ..KERNEL
 };
 
-lanes_tier!(Zmm, 16, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
+lanes_tier!(
+    Zmm<Instructions>,
+    Xmm<Instructions>,
+    16,
+    "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl"
+);
 
-/// Four blocks.
-#[derive(Clone, Copy)]
-pub(crate) struct Zmm(__m512i);
+impl Unit<__m512i> for Instructions {
+    const FORM: Form = Form::Standard;
+    const ABREAST: usize = 8;
 
-impl Zmm {
-    /// The mask of the first `n` bytes.
     #[inline(always)]
-    fn mask(n: usize) -> __mmask64 {
-        !(u64::MAX << (n & 63))
+    unsafe fn enc(state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: as the caller; so below.
+        unsafe { _mm512_aesenc_epi128(state, key) }
     }
 
-    /// Each block times x to the power in its two halves of `k`.
     #[inline(always)]
-    fn times_x_each(self, k: __m512i) -> Self {
-        // SAFETY: see the head of this file; so below.
-        unsafe {
-            let shifted = _mm512_sllv_epi64(self.0, k);
-            let carry = _mm512_srlv_epi64(self.0, _mm512_sub_epi64(_mm512_set1_epi64(64), k));
-            // Out of the low half into the high, and out of the high half reduced by x^128 = 0x87.
-            let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
-            let across = _mm512_bslli_epi128::<8>(carry);
-            Zmm(_mm512_ternarylogic_epi32::<0x96>(shifted, across, reduced))
-        }
+    unsafe fn enc_last(state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_aesenclast_epi128(state, key) }
     }
 
-    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`. Shifts of bits take longer than this
-    /// multiplication while they wait for the unit that AES needs.
     #[inline(always)]
-    fn times_x_bytes<const UP: i32, const DOWN: i32>(self) -> Self {
+    unsafe fn dec(state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_aesdec_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    unsafe fn dec_last(state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_aesdeclast_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    unsafe fn times_87<const UPPER: bool>(carry: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe {
-            let carry = _mm512_bsrli_epi128::<DOWN>(self.0);
-            let reduced = _mm512_clmulepi64_epi128::<0x00>(carry, _mm512_set1_epi64(0x87));
-            Zmm(_mm512_xor_si512(_mm512_bslli_epi128::<UP>(self.0), reduced))
-        }
-    }
-}
-
-impl Vector for Zmm {
-    const BLOCKS: usize = 4;
-
-    #[inline(always)]
-    fn splat(_: &Keys<'_, Self>, block: &Block) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_broadcast_i32x4(get(block))) }
-    }
-
-    #[inline(always)]
-    fn load(_: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self {
-        let bytes = data.load::<64>(at);
-        // SAFETY: as above; the load is of the 64 bytes of `bytes`.
-        unsafe { Zmm(_mm512_loadu_si512(bytes.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn store(self, data: &mut InOut<'_>, at: usize) {
-        let mut bytes = [0; 64];
-        // SAFETY: as above; the store is to the 64 bytes of `bytes`.
-        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), self.0) };
-        data.store(at, bytes);
-    }
-
-    /// One or two whole blocks are loaded as such, because a masked load waits for stores that are still under way,
-    /// while a plain load takes their data.
-    #[inline(always)]
-    fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
-        let from = data.input_ptr();
-        // SAFETY: as above.
-        unsafe {
-            Zmm(match data.len() {
-                16 => _mm512_zextsi128_si512(_mm_loadu_si128(from.cast())),
-                32 => _mm512_zextsi256_si512(_mm256_loadu_si256(from.cast())),
-                n => _mm512_maskz_loadu_epi8(Self::mask(n), from.cast()),
-            })
-        }
-    }
-
-    #[inline(always)]
-    fn store_part(self, data: &mut InOut<'_>) {
-        let to = data.output_ptr();
-        // SAFETY: as above.
-        unsafe {
-            match data.len() {
-                16 => _mm_storeu_si128(to.cast(), _mm512_castsi512_si128(self.0)),
-                32 => _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(self.0)),
-                n => _mm512_mask_storeu_epi8(to.cast(), Self::mask(n), self.0),
+            let x87 = _mm512_set1_epi64(0x87);
+            if UPPER {
+                _mm512_clmulepi64_epi128::<0x01>(carry, x87)
+            } else {
+                _mm512_clmulepi64_epi128::<0x00>(carry, x87)
             }
         }
-    }
-
-    #[inline(always)]
-    fn first(self) -> Block {
-        let mut block = [0; 16];
-        // SAFETY: as above.
-        put(&mut block, unsafe { _mm512_castsi512_si128(self.0) });
-        block
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_xor_si512(self.0, other.0)) }
-    }
-
-    vector::by_rounds!();
-
-    #[inline(always)]
-    fn count(keys: &Keys<'_, Self>, start: u128) -> Self {
-        // SAFETY: as above.
-        let step = unsafe { _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0) };
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_add_epi64(Self::splat(keys, &start.to_le_bytes()).0, step)) }
-    }
-
-    #[inline(always)]
-    fn add(self, n: u64) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_add_epi64(self.0, _mm512_broadcast_i32x4(_mm_set_epi64x(0, n as i64)))) }
-    }
-
-    #[inline(always)]
-    fn reverse(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_shuffle_epi8(self.0, _mm512_broadcast_i32x4(reversal()))) }
-    }
-
-    #[inline(always)]
-    fn now(self) -> Self {
-        // SAFETY: as above.
-        Zmm(unsafe { now(self.0) })
-    }
-
-    #[inline(always)]
-    fn after(self, previous: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_alignr_epi64::<6>(self.0, previous.0)) }
-    }
-
-    #[inline(always)]
-    fn times_x(self, k: u32) -> Self {
-        match k {
-            0 => self,
-            8 => self.times_x_bytes::<1, 15>(),
-            16 => self.times_x_bytes::<2, 14>(),
-            24 => self.times_x_bytes::<3, 13>(),
-            32 => self.times_x_bytes::<4, 12>(),
-            // SAFETY: as above.
-            _ => self.times_x_each(unsafe { _mm512_set1_epi64(k.into()) }),
-        }
-    }
-
-    #[inline(always)]
-    fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self {
-        // SAFETY: as above.
-        Self::splat(keys, tweak).times_x_each(unsafe { _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0) })
-    }
-}
-
-/// Emits no instruction. The compiler can't move this place, and so computes the register's value before it. Miri knows
-/// no assembly.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn now(mut register: __m512i) -> __m512i {
-    if !cfg!(miri) {
-        // SAFETY: it does nothing.
-        unsafe { asm!("/* {0} */", inout(zmm_reg) register, options(nomem, nostack, preserves_flags)) };
-    }
-    register
-}
-
-impl Rounds for Zmm {
-    #[inline(always)]
-    fn enc(self, key: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_aesenc_epi128(self.0, key.0)) }
-    }
-
-    #[inline(always)]
-    fn enc_last(self, key: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_aesenclast_epi128(self.0, key.0)) }
-    }
-
-    #[inline(always)]
-    fn dec(self, key: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_aesdec_epi128(self.0, key.0)) }
-    }
-
-    #[inline(always)]
-    fn dec_last(self, key: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Zmm(_mm512_aesdeclast_epi128(self.0, key.0)) }
-    }
-}
-
-impl Group for Zmm {
-    #[inline(always)]
-    unsafe fn gather(_: &Keys<'_, Self>, from: &[*const u8], at: usize) -> Self {
-        assert!(from.len() == 4);
-        // SAFETY: the caller's promise, and the head of this file.
-        unsafe {
-            let block = |i: usize| _mm_loadu_si128(from[i].wrapping_add(at).cast());
-            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(0)), block(1));
-            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(2)), block(3));
-            Zmm(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
-        }
-    }
-
-    /// The upper blocks pass through memory. The processor that was measured has load and store units to spare here,
-    /// but the shuffles that would take the blocks out of the register hold up the rounds.
-    #[inline(always)]
-    unsafe fn scatter(self, to: &[*mut u8], at: usize) {
-        assert!(to.len() == 4);
-        let mut blocks = Blocks([[0; 16]; 4]);
-        // SAFETY: the caller's promise, and the head of this file.
-        unsafe {
-            _mm512_store_si512((&raw mut blocks).cast(), self.0);
-            by_memory(&mut blocks);
-            _mm_storeu_si128(to[0].wrapping_add(at).cast(), _mm512_castsi512_si128(self.0));
-            for i in 1..4 {
-                _mm_storeu_si128(to[i].wrapping_add(at).cast(), get(&blocks.0[i]));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn just_written(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self {
-        let [a, b, c, d] = blocks.first_chunk().expect("four blocks").each_ref().map(|b| b.as_ptr());
-        // SAFETY: four blocks are there.
-        unsafe { Self::gather(keys, &[a, b, c, d], 0) }
-    }
-
-    #[inline(always)]
-    fn column(_: &Keys<'_, Self>, blocks: &[Block]) -> Self {
-        let four: &[Block; 4] = blocks.first_chunk().expect("four blocks");
-        // SAFETY: as above; the load is of the 64 bytes of `four`.
-        unsafe { Zmm(_mm512_loadu_si512(four.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn put(self, blocks: &mut [Block]) {
-        let four: &mut [Block; 4] = blocks.first_chunk_mut().expect("four blocks");
-        // SAFETY: as above; the store is to the 64 bytes of `four`.
-        unsafe { _mm512_storeu_si512(four.as_mut_ptr().cast(), self.0) }
-    }
-}
-
-/// A register's blocks in memory.
-#[repr(C, align(64))]
-struct Blocks([Block; 4]);
-
-/// Emits no instruction, but as far as the compiler knows it may change the blocks, so they are loaded where the code
-/// says so. Miri knows no assembly.
-#[inline(always)]
-fn by_memory(blocks: &mut Blocks) {
-    if !cfg!(miri) {
-        // SAFETY: it does nothing.
-        unsafe { asm!("/* {0} */", in(reg) blocks, options(nostack, preserves_flags)) };
     }
 }

@@ -80,7 +80,7 @@ impl CbcLanes {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
         let lanes = |jobs: &mut [&mut CbcJob<'_>], one_key| unsafe { (ops.encrypt)(jobs, one_key) };
-        distribute(jobs, ops.crossover, lanes, direct);
+        distribute(jobs, (ops.form, ops.crossover), lanes, direct);
     }
 
     /// Decrypts every object, one after another: in decryption a block does not wait for the one before.

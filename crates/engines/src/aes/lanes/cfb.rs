@@ -76,7 +76,7 @@ impl CfbLanes {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
         let lanes = |jobs: &mut [&mut CfbJob<'_>], one_key| unsafe { (ops.encrypt)(jobs, one_key) };
-        distribute(jobs, ops.crossover, lanes, direct);
+        distribute(jobs, (ops.form, ops.crossover), lanes, direct);
     }
 }
 

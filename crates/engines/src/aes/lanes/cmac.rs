@@ -73,7 +73,7 @@ impl CmacLanes {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
         let lanes = |jobs: &mut [&mut CmacJob<'_>], one_key| unsafe { (ops.sign)(jobs, one_key) };
-        distribute(jobs, ops.crossover, lanes, direct);
+        distribute(jobs, (ops.form, ops.crossover), lanes, direct);
     }
 }
 

@@ -78,7 +78,7 @@ impl CtrLanes {
         let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
         let lanes = |jobs: &mut [&mut CtrJob<'_>], one_key| unsafe { (ops.apply)(jobs, one_key) };
-        distribute(jobs, ops.crossover, lanes, direct);
+        distribute(jobs, (ops.form, ops.crossover), lanes, direct);
     }
 }
 

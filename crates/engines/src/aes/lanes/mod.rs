@@ -18,6 +18,7 @@ use millstream_cpu::{FeatureSet, Features};
 
 use super::Schedule;
 use super::job::Job;
+use super::schedule::Form;
 use crate::{Crossover, Kernel, Timing};
 
 /// The row that every table of lanes ends with.
@@ -40,17 +41,17 @@ pub(crate) const MACS: Crossover = Crossover(&[(32, 8), (64, 7), (128, 4), (usiz
 pub(crate) const INDEPENDENT: Crossover = Crossover(&[(usize::MAX, 2)]);
 
 /// Returns the properties in which all lanes of a call must agree: the round keys' form and the number of
-/// rounds. Lanes take no bitsliced round keys at all.
-fn kind(schedule: &Schedule) -> (bool, usize) {
-    (schedule.sliced, schedule.rounds)
+/// rounds.
+fn kind(schedule: &Schedule) -> (Form, usize) {
+    (schedule.form, schedule.rounds)
 }
 
 /// Sorts the jobs by kind and length, and gives those of one kind to `lanes`, the longest first, with a
-/// flag that is true if all have one key. Jobs that are too few or not fit for lanes go to `direct`.
+/// flag that is true if all have one key. Jobs that are too few, or whose round keys are not of `form`, go to `direct`.
 #[inline]
 fn distribute<'k, J: Job<'k>>(
     jobs: &mut [&mut J],
-    crossover: Crossover,
+    (form, crossover): (Form, Crossover),
     lanes: impl Fn(&mut [&mut J], bool),
     direct: impl Fn(&mut [&mut J]),
 ) {
@@ -70,7 +71,7 @@ fn distribute<'k, J: Job<'k>>(
             // Without trait objects, the recursion would be instantiated without end.
             distribute(
                 jobs,
-                crossover,
+                (form, crossover),
                 &lanes as &dyn Fn(&mut [&mut J], bool),
                 &direct as &dyn Fn(&mut [&mut J]),
             );
@@ -80,7 +81,7 @@ fn distribute<'k, J: Job<'k>>(
     if !one_length {
         jobs.sort_unstable_by_key(|job| Reverse(job.bytes()));
     }
-    if schedule.sliced || jobs.len() < crossover.objects(jobs[0].bytes()) {
+    if schedule.form != form || jobs.len() < crossover.objects(jobs[0].bytes()) {
         direct(jobs);
     } else {
         lanes(jobs, one_key);
