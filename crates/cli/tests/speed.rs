@@ -380,6 +380,12 @@ fn history_has_their_figures_beside_ours() {
     ] {
         assert!(text.contains(row), "no '{row}' in {text}");
     }
+    // A processor or a library that can't be asked has a reason in place of the figures.
+    let measured = ["openssl, with over without", "direct over openssl, without"];
+    let reason = text.contains("OpenSSL without AES instructions was not measured: ");
+    assert!(reason != measured.iter().all(|row| text.contains(row)), "{text}");
+    let masked = text.lines().find(|line| line.contains("openssl, OPENSSL_"));
+    assert!(reason || masked.is_some_and(|line| !line.contains(" -")), "{text}");
     assert!(String::from_utf8(place.read("h.svg")).unwrap().contains("Sun, built in"));
     let report = json(&place, "--history");
     let experiments = report["experiments"].as_array().unwrap();

@@ -342,7 +342,8 @@ impl Speed {
     fn history(&self, features: Features, ways: &Ways) -> Result<Done, Error> {
         let progress = Progress::cells(history::cells(), self.quiet);
         let watch = self.watch();
-        let done = history::run(features, &ways.chosen(&[]), self.seconds, &progress);
+        let done =
+            history::run(features, &ways.chosen(&[]), self.openssl.as_deref(), self.seconds, &progress);
         progress.finish(done.is_ok());
         let (experiments, disturbed) = (done?, watch.seen());
         let about = self.about(features, &ways.chosen(&[]), ways);

@@ -4,8 +4,10 @@
 //! The published figures are from notes on UltraSPARC T2 cryptography (2008), on turning the SPARC T4's
 //! instructions off (2011), and on seeing whether the hardware is used (2012).
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::num::NonZero;
+use std::path::Path;
 
 use millstream_cpu::{Feature, Features};
 use millstream_engines::modes::Direction;
@@ -15,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::Way;
 use super::algorithm::{Algorithm, Case};
+use super::masked::Masked;
 use super::measure::{self, Measured, Setting};
 use super::sizes::Size;
 use super::ways::direct::Direct;
@@ -34,7 +37,8 @@ const MOST_THREADS: usize = 64;
 
 /// Returns the number of cells of a run, for its progress.
 pub fn cells() -> u64 {
-    (1 + 2 * SIZES.len() + threads().len()) as u64
+    // One experiment has a cell beside those of its sizes, for OpenSSL without AES instructions.
+    (2 + 2 * SIZES.len() + threads().len()) as u64
 }
 
 /// Returns the numbers of threads: powers of two, and the number of cores.
@@ -52,11 +56,15 @@ const T4_WITHOUT: [f64; 5] = [29.38, 58.33, 79.03, 86.74, 89.19];
 const T4_BUILT_IN: [f64; 5] = [487_777.0, 816_822.0, 986_013.0, 1_017_030.0, 1_053_543.0];
 const T4_PKCS11: [f64; 5] = [31_704.0, 116_636.0, 350_673.0, 696_170.0, 993_599.0];
 
+/// OpenSSL without AES instructions, with the variable that masks them.
+const MASKED_OPENSSL: &str =
+    if cfg!(target_arch = "x86_64") { "openssl, OPENSSL_ia32cap" } else { "openssl, OPENSSL_armcap" };
+
 /// One of the experiments, as a table.
 pub struct Experiment {
     title: &'static str,
     /// The published finding, where there were no figures for a row.
-    found: &'static str,
+    found: Cow<'static, str>,
     /// The quantity that the columns count, and its values.
     columns: (&'static str, Vec<usize>),
     rows: Vec<Row>,
@@ -98,16 +106,19 @@ const TIMES: &str = "times";
 pub fn run(
     features: Features,
     ways: &[&dyn Way],
+    openssl: Option<&Path>,
     seconds: f64,
     progress: &Progress,
 ) -> Result<Vec<Experiment>, Error> {
-    let run = Run { features, ways, seconds, progress };
+    let run = Run { features, ways, openssl, seconds, progress };
     Ok(vec![run.outstanding()?, run.hwcap()?, run.pkcs11()?, run.cores()?])
 }
 
 struct Run<'a> {
     features: Features,
     ways: &'a [&'a dyn Way],
+    /// The libcrypto that was named, if any.
+    openssl: Option<&'a Path>,
     seconds: f64,
     progress: &'a Progress,
 }
@@ -159,7 +170,9 @@ impl Run<'_> {
         ];
         Ok(Experiment {
             title: "Asynchronous over synchronous: 3DES-CBC + MD5, 8192 bytes",
-            found: "Sun, UltraSPARC T2, 2008: up to 4.7 times, one thread with several operations outstanding",
+            found:
+                "Sun, UltraSPARC T2, 2008: up to 4.7 times, one thread with several operations outstanding"
+                    .into(),
             columns: ("outstanding", OUTSTANDING.to_vec()),
             rows: [direct, openssl, batch, queue].into_iter().chain(ratios).flatten().collect(),
         })
@@ -169,32 +182,69 @@ impl Run<'_> {
         self.ways.iter().any(|own| own.name() == way && own.has_depth())
     }
 
-    /// Measures AES-128-CBC with and without the instructions for it (2011).
+    /// Measures AES-128-CBC with and without the instructions for it (2011), beside OpenSSL with and without them.
     fn hwcap(&self) -> Result<Experiment, Error> {
-        let without = self.features.without(Feature::Aes.into());
-        let (with, without) = (Direct { features: self.features }, Direct { features: without });
-        let mut rows: [Vec<Option<f64>>; 2] = Default::default();
-        for bytes in SIZES {
-            let cells = self.cell("aes-128-cbc", bytes, vec![&with, &without], &[1], 1)?;
-            for (row, cell) in rows.iter_mut().zip(&cells) {
-                row.push(Some(cell.gb_per_s() * 1e3));
-            }
-        }
-        let [with, without] = rows;
+        let without = Direct { features: self.features.without(Feature::Aes.into()) };
+        let with = Direct { features: self.features };
+        let openssl = self.ways.iter().copied().find(|way| way.name() == "openssl");
+        let ways = [&with as &dyn Way, &without].into_iter().chain(openssl).collect();
+        let mut values = self.over_sizes(ways)?.into_iter();
         let sun = Row::given("Sun, with", "MB/s", &T4_WITH);
         let sun_without = Row::given("Sun, LD_HWCAP=-aes", "MB/s", &T4_WITHOUT);
-        let with = Row::new("direct, with", "MB/s", with);
-        let without = Row::new("direct, MILLSTREAM_HWCAP=-aes", "MB/s", without);
+        let with = Row::new("direct, with", "MB/s", values.next().unwrap_or_default());
+        let without = Row::new("direct, MILLSTREAM_HWCAP=-aes", "MB/s", values.next().unwrap_or_default());
+        let (openssl, missing) = match values.next() {
+            Some(with) => self.openssl_without(Row::new("openssl, with", "MB/s", with), &without),
+            None => (Vec::new(), "it is not loaded".to_owned()),
+        };
+        self.progress.advance(1);
+        let mut found = "Sun measured through PKCS #11 on a SPARC T4, 2011".to_owned();
+        if !missing.is_empty() {
+            found += &format!("; OpenSSL without AES instructions was not measured: {missing}");
+        }
         let ratios = [
             sun.over(&sun_without, "Sun, with over without"),
             with.over(&without, "direct, with over without"),
         ];
+        let ours = [sun, sun_without, with, without].into_iter().chain(ratios);
         Ok(Experiment {
             title: "Turning it off: AES-128-CBC without the instructions for it",
-            found: "Sun measured through PKCS #11 on a SPARC T4, 2011",
+            found: found.into(),
             columns: ("bytes", SIZES.to_vec()),
-            rows: [sun, sun_without, with, without].into_iter().chain(ratios).collect(),
+            rows: ours.chain(openssl).collect(),
         })
+    }
+
+    /// Returns the speeds of AES-128-CBC in MB/s: for each way a row over the sizes.
+    fn over_sizes(&self, ways: Vec<&dyn Way>) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let mut values = vec![Vec::new(); ways.len()];
+        for bytes in SIZES {
+            let cells = self.cell("aes-128-cbc", bytes, ways.clone(), &[1], 1)?;
+            for (row, cell) in values.iter_mut().zip(&cells) {
+                row.push(Some(cell.gb_per_s() * 1e3));
+            }
+        }
+        Ok(values)
+    }
+
+    /// Returns the rows of OpenSSL with and without AES instructions, or those with and the reason why there are no
+    /// others. `direct` is the row of the direct calls without.
+    fn openssl_without(&self, with: Row, direct: &Row) -> (Vec<Row>, String) {
+        let (without, algorithm, sizes) = ("aes", "aes-128-cbc", &SIZES);
+        self.progress.say(&format!("{algorithm}, {MASKED_OPENSSL}"));
+        let masked = Masked { without, algorithm, sizes, seconds: self.seconds, library: self.openssl };
+        match masked.gb_per_s() {
+            Ok(speeds) => {
+                let values = speeds.iter().map(|speed| Some(speed * 1e3));
+                let without = Row::new(MASKED_OPENSSL, "MB/s", values);
+                let ratios = [
+                    with.over(&without, "openssl, with over without"),
+                    direct.over(&without, "direct over openssl, without"),
+                ];
+                ([with, without].into_iter().chain(ratios).collect(), String::new())
+            }
+            Err(why) => (vec![with], why),
+        }
     }
 
     /// Measures `openssl speed -evp aes-128-cbc`, and the same through PKCS #11 (2012).
@@ -221,7 +271,8 @@ impl Run<'_> {
         }
         Ok(Experiment {
             title: "The same instructions through other doors: AES-128-CBC",
-            found: "Sun, SPARC T4, 2012: openssl speed -evp aes-128-cbc with the built-in engine and through PKCS #11",
+            found: "Sun, SPARC T4, 2012: openssl speed -evp aes-128-cbc with the built-in engine and through PKCS #11"
+                .into(),
             columns: ("bytes", SIZES.to_vec()),
             rows: [sun, sun_pkcs11].into_iter().chain(ours).chain(ratios).collect(),
         })
@@ -249,7 +300,7 @@ impl Run<'_> {
         }
         Ok(Experiment {
             title: "Scaling over cores: AES-128-CBC, 8192 bytes",
-            found: "Sun, UltraSPARC T2, 2008: almost linear; about 9 GB/s from two sockets",
+            found: "Sun, UltraSPARC T2, 2008: almost linear; about 9 GB/s from two sockets".into(),
             columns: ("threads", threads),
             rows: rows.into_iter().chain(ratios).collect(),
         })

@@ -10,6 +10,7 @@ pub mod algorithm;
 pub mod ffi;
 pub mod history;
 mod line;
+mod masked;
 pub mod measure;
 pub mod objects;
 pub mod panels;

@@ -222,7 +222,7 @@ fn forget(child: &Child) {
 }
 
 /// Returns the command of this program by its path, so that `ps` and `millstream status` show its name.
-fn this_program() -> Command {
+pub(super) fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()))
 }
 
