@@ -310,12 +310,35 @@ impl Tracer {
     pub(super) fn begin(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         for pid in std::mem::take(&mut self.main.untold) {
             let tids = self.processes.threads(pid);
-            let leader = tids.iter().find(|tid| **tid == pid).or(tids.first());
-            if let Some(task) = leader.and_then(|tid| self.processes.tasks.get_mut(tid)) {
+            let stopped = [pid].into_iter().chain(tids.iter().copied()).find(|tid| self.is_stopped(*tid));
+            if let Some(task) = stopped.and_then(|tid| self.processes.tasks.get_mut(&tid)) {
                 alive(watcher.began(&mut task.thread, Began::Attached))?;
+            } else if let Some(mut borrower) = self.borrower_of(pid) {
+                alive(watcher.began(&mut borrower, Began::Attached))?;
+            } else if !tids.iter().any(|tid| self.processes.ready.iter().any(|(ready, _)| ready == tid)) {
+                let text = format!("process {pid} waits in the kernel and can't be stopped: try again");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
+            // Otherwise the process has ended, which will be reported.
         }
         Ok(())
+    }
+
+    /// Returns true when a thread has stopped and that was not handled yet.
+    fn is_stopped(&self, tid: Pid) -> bool {
+        self.processes.ready.iter().any(|(ready, status)| *ready == tid && stop(*status).is_some())
+    }
+
+    /// Returns the stopped child that runs in the memory of a process, as a thread of that process: by its registers a watcher
+    /// learns the same, while all threads of the process itself wait for such children.
+    fn borrower_of(&self, pid: Pid) -> Option<Thread> {
+        let of = State::Awaited { parent: pid, shares_memory: true };
+        let borrower = self
+            .processes
+            .tasks
+            .values()
+            .find(|task| task.state == of && self.is_stopped(task.thread.tid))?;
+        Some(Thread::new(borrower.thread.tid, pid, borrower.thread.image.clone()))
     }
 
     /// Handles all events there are. Returns false when no traced thread is left.
