@@ -212,7 +212,7 @@ pub fn json(cells: &[Measured]) -> Value {
     cells.iter().map(value).collect()
 }
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "algorithm",
     "direction",
     "bytes",
@@ -227,6 +227,7 @@ const COLUMNS: [&str; 15] = [
     "cycles_per_object",
     "p50_ns",
     "p99_ns",
+    "spread",
     "core_ghz",
 ];
 
