@@ -49,9 +49,7 @@ fn library() -> PathBuf {
         let files: Vec<serde_json::Value> =
             made.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default()).collect();
         let names = files.iter().filter_map(serde_json::Value::as_str);
-        PathBuf::from(
-            names.filter(|name| name.ends_with(".rlib")).next_back().expect("cargo made the library"),
-        )
+        PathBuf::from(names.rfind(|name| name.ends_with(".rlib")).expect("cargo made the library"))
     });
     library.clone()
 }
