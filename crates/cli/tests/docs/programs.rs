@@ -48,7 +48,7 @@ fn library() -> PathBuf {
         let made = messages.filter(|message| message["target"]["name"] == "millstream");
         let files: Vec<serde_json::Value> =
             made.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default()).collect();
-        let names = files.iter().filter_map(serde_json::Value::as_str);
+        let mut names = files.iter().filter_map(serde_json::Value::as_str);
         PathBuf::from(names.rfind(|name| name.ends_with(".rlib")).expect("cargo made the library"))
     });
     library.clone()
