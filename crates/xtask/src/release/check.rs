@@ -58,7 +58,7 @@ pub fn check() -> Result<Checked, String> {
             checked.passed += 1;
         }
         None => checked.skipped.push(
-            "mmdebstrap is not installed, or this user is not root: packages were not installed in a clean system"
+            "mmdebstrap is missing or found no mirror, or this user may not mount: packages were not installed in a clean system"
                 .to_owned(),
         ),
     }

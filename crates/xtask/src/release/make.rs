@@ -42,7 +42,9 @@ impl Release {
         let fresh = out.with_extension("new");
         package(build, &fresh)?;
         if !image::make(build, &fresh)? {
-            println!("SKIPPED the image: mmdebstrap is not installed, or this user is not root");
+            println!(
+                "SKIPPED the image: mmdebstrap is missing or found no mirror, or this user may not mount"
+            );
         }
         checksums(&fresh)?;
         if out.exists() {
