@@ -64,6 +64,7 @@ const PACKAGES: &[Package] = &[
     ("util-linux", "setpriv and unshare, for sandboxes"),
     ("fish", "completions in a real fish"),
     ("zsh", "completions in a real zsh"),
+    ("python3-yaml", "the rules for alerts as YAML"),
     ("xz-utils", "archives of the release"),
     ("lintian", "Debian's rules for packages"),
     ("mmdebstrap", "a clean Debian system in which packages are tried, and the base of the image"),
