@@ -1,6 +1,6 @@
 //! The processor, the kernels, and the system.
 
-use millstream_cpu::{Features, VARIABLE, processor_name};
+use millstream_cpu::{Feature, Features, VARIABLE, processor_name};
 use millstream_engines::engines;
 use millstream_files::pipeline;
 
@@ -41,7 +41,7 @@ fn processor(active: Features) -> Finding {
             format!("unset {VARIABLE}"),
         );
     }
-    if chosen.iter().any(|(_, kernel)| *kernel == "portable") {
+    if !active.contains(Feature::Aes.into()) || chosen.iter().any(|(_, kernel)| *kernel == "portable") {
         let remedy = "this processor lacks the instructions, or its hypervisor hides them: 'millstream caps' names them";
         return Finding::warn("processor", found, remedy);
     }
