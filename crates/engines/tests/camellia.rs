@@ -69,7 +69,11 @@ fn miri_examples_of_the_standard() {
             let ecb = Ecb::with_kernel(kernel, &hex(key)).unwrap();
             // One block alone, and enough to fill each width; longer keys are only more of the same
             // rounds, for which Miri needs not wait.
-            let counts: &[usize] = if cfg!(miri) && key.len() > 32 { &[1] } else { &[1, 5, 17, 33] };
+            let counts: &[usize] = match (cfg!(miri), key.len()) {
+                (true, 32) => &[1, 33],
+                (true, _) => &[1],
+                (false, _) => &[1, 5, 17, 33],
+            };
             for &count in counts {
                 let mut data = plain.repeat(count);
                 ecb.encrypt(&mut [], InOut::in_place(&mut data));

@@ -22,7 +22,9 @@ fn miri_example_of_the_standard() {
     let mut ran = Ran::new("sm4-ecb, GB/T 32907");
     for kernel in ECB.available(Features::hardware()) {
         let ecb = Ecb::with_kernel(kernel, &hex(EXAMPLE)).unwrap();
-        for count in [1, 2, 17, 33] {
+        // Miri sees the shortest and the longest way.
+        let counts: &[usize] = if cfg!(miri) { &[1, 33] } else { &[1, 2, 17, 33] };
+        for &count in counts {
             let mut data = hex(EXAMPLE).repeat(count);
             ecb.encrypt(&mut [], InOut::in_place(&mut data));
             assert_eq!(data, hex("681edf34d206965e86b3e94f536e4246").repeat(count), "{kernel:?}");

@@ -333,7 +333,7 @@ impl Register for __m512i {
     #[inline(always)]
     unsafe fn shift_halves<const BITS: i32>(self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm512_sll_epi64(self, _mm_cvtsi32_si128(BITS)) }
+        unsafe { _mm512_sllv_epi64(self, _mm512_set1_epi64(i64::from(BITS))) }
     }
 
     #[inline(always)]
