@@ -414,7 +414,8 @@ fn miri_each_mode_on_each_kernel() {
         let kernels = kernels(mode, Features::hardware(), &key);
         let data = random.bytes(575);
         for len in if mode.step == 1 { [1, 16, 47, 575] } else { [0, 16, 112, 560] } {
-            if len < mode.min {
+            // Miri goes without the length in the middle.
+            if len < mode.min || cfg!(miri) && (17..512).contains(&len) {
                 continue;
             }
             let short = !cfg!(miri) || len <= 16;

@@ -33,6 +33,8 @@ const STEPS: &[(&str, Step)] = &[
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("bench-once", steps::bench_once),
+    ("aarch64", steps::aarch64),
+    ("loom", steps::loom),
     ("release", steps::release),
 ];
 
@@ -57,8 +59,6 @@ const BESIDE: &[(&str, Step)] = &[
     ("openssl", |p| openssl::openssl(p.deep)),
     ("clean-root", |_| release::clean_root().map(drop)),
     ("miri", steps::miri),
-    ("aarch64", steps::aarch64),
-    ("loom", steps::loom),
     ("fuzz", steps::fuzz),
 ];
 
