@@ -62,7 +62,7 @@ static ROWS: &[Row<GcmLanesOps>] = &[
         },
         ops: super::arch::x86_64_aesni::LANES,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-gfni512-x4",
@@ -72,7 +72,7 @@ static ROWS: &[Row<GcmLanesOps>] = &[
         },
         ops: super::arch::x86_64_gfni512::LANES,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-gfni256-x4",

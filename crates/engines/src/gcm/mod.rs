@@ -146,7 +146,7 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_aesni::OPS,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-gfni512-by32",
@@ -156,7 +156,7 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_gfni512::OPS,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-gfni256-by8",
@@ -166,7 +166,7 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_gfni256::OPS,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-permute256-pclmul-by8",
@@ -176,7 +176,7 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_permute256::OPS,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-permute128-pclmul-by4",
@@ -186,7 +186,7 @@ static ROWS: &[Row<GcmOps>] = &[
         },
         ops: arch::x86_64_permute128::OPS,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
     Row {
         kernel: Kernel {
             name: "x86_64-permute128-by4",

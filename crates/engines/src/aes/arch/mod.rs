@@ -1,4 +1,7 @@
 //! The processor tiers, one file each: the modes compiled for a vector and a unit; and the vectors and units.
+//!
+//! Fuzz targets are compiled without the rows that stand in for AES instructions: with checks of addresses and coverage these take ten
+//! minutes, and a target runs on the best row anyway.
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod aarch64_ce;
@@ -191,7 +194,7 @@ macro_rules! lane_rows {
                         $($field: arch::x86_64_aesni::$function),*
                     },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_gfni512::LANES,
                     ops: $ops {
@@ -200,7 +203,7 @@ macro_rules! lane_rows {
                         $($field: arch::x86_64_gfni512::$function),*
                     },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_gfni256::LANES,
                     ops: $ops {
@@ -209,7 +212,7 @@ macro_rules! lane_rows {
                         $($field: arch::x86_64_gfni256::$function),*
                     },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute512::LANES,
                     ops: $ops {
@@ -218,7 +221,7 @@ macro_rules! lane_rows {
                         $($field: arch::x86_64_permute512::$function),*
                     },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute256::LANES,
                     ops: $ops {
@@ -227,7 +230,7 @@ macro_rules! lane_rows {
                         $($field: arch::x86_64_permute256::$function),*
                     },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute128::LANES,
                     ops: $ops {
@@ -271,27 +274,27 @@ macro_rules! rows {
                     kernel: arch::x86_64_aesni::KERNEL,
                     ops: $ops { $($field: arch::x86_64_aesni::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_gfni512::KERNEL,
                     ops: $ops { $($field: arch::x86_64_gfni512::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_gfni256::KERNEL,
                     ops: $ops { $($field: arch::x86_64_gfni256::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute512::KERNEL,
                     ops: $ops { $($field: arch::x86_64_permute512::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute256::KERNEL,
                     ops: $ops { $($field: arch::x86_64_permute256::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute128::KERNEL,
                     ops: $ops { $($field: arch::x86_64_permute128::$function),* },
@@ -323,12 +326,12 @@ macro_rules! serial_rows {
                     kernel: arch::x86_64_aesni::SERIAL,
                     ops: $ops { $($field: arch::x86_64_aesni::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_gfni256::SERIAL,
                     ops: $ops { $($field: arch::x86_64_gfni256::$function),* },
                 },
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(fuzzing)))]
                 Row {
                     kernel: arch::x86_64_permute128::SERIAL,
                     ops: $ops { $($field: arch::x86_64_permute128::$function),* },
