@@ -27,6 +27,7 @@ use millstream::queue::{Piece, Refusal};
 use millstream::{Error, Features, InOut, aes, gcm};
 use millstream_broker::worker::{self, Config as WorkerConfig};
 use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use millstream_shm::Listener;
 
 /// Much longer than anything here takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -38,12 +39,13 @@ fn main() {
         Some("as-worker") => return work(&arguments[1..]),
         _ => {}
     }
-    let tests: [(&str, fn()); 9] = [
+    let tests: [(&str, fn()); 10] = [
         ("whole messages are those of a key in this process", whole_messages),
         ("messages in pieces are those of a key in this process", pieces),
         ("a key does what it was made for, and no more", usages),
         ("a policy may leave the least that will do", policy),
         ("grants are asked for when one is full, and given back", growth),
+        ("grants are given back though another thread waits for a service", given_back_later),
         ("a forked child has keys of its own", fork),
         ("after the end of a grant its keys fail, and new ones attach", revoked),
         ("a connection that was made early serves the first key", early),
@@ -298,6 +300,30 @@ fn growth() {
     let other = Attach { name: "other".to_owned(), ..options.clone() };
     let _key = ServiceKey::generate(&GRANTS, &other, Algorithm::AesEcb, 16, Usages::ENCRYPT).unwrap();
     assert_eq!(service.grants().len(), 2);
+}
+
+/// A thread that attaches has the lock of the grants, here for as long as a service takes that never answers.
+fn given_back_later() {
+    static GRANTS: Grants = Grants::new();
+    let service = Running::start("");
+    let options = Attach { key_slots: 16, ..service.options() };
+    let make =
+        |options: &Attach| ServiceKey::generate(&GRANTS, options, Algorithm::AesEcb, 16, Usages::ENCRYPT);
+    let keys: Vec<ServiceKey> = (0..17).map(|_| make(&options).unwrap()).collect();
+    assert_eq!(service.grants().len(), 2);
+    let path = service.folder.path().join("silent.sock");
+    let silent = Listener::bind(&path).unwrap();
+    std::thread::scope(|scope| {
+        let waits = Attach { socket: Some(path), limit: Duration::from_secs(2), ..options.clone() };
+        let attaching = scope.spawn(move || make(&waits).err().unwrap());
+        let _asked = silent.accept().unwrap();
+        let before = Instant::now();
+        drop(keys);
+        assert!(before.elapsed() < Duration::from_secs(1), "giving keys back waited for another thread");
+        let why = attaching.join().unwrap();
+        assert!(matches!(why, Error::Attach(AttachError::Limit { .. })), "{why:?}");
+    });
+    eventually("a grant is given back", || service.grants().len() == 1);
 }
 
 fn fork() {

@@ -6,8 +6,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::process::{PerProcess, forks};
 use super::{Accelerator, Attach, AttachError, Connection, GrantState, ServiceRefusal};
@@ -48,7 +48,7 @@ const ARENA_BYTES: u32 = 16 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Grants {
-    held: PerProcess<Mutex<Vec<Arc<Grant>>>>,
+    held: PerProcess<Held>,
     /// Connections that were made in time, and the options that they were made with.
     early: PerProcess<Mutex<Vec<(Attach, Connection)>>>,
 }
@@ -111,7 +111,19 @@ impl Grants {
     /// Returns the first grant that was not tried and may have room, or a new one, and whether it is new. The key to come
     /// is counted already, so that nobody gives the grant back meanwhile.
     fn with_room(&'static self, options: &Attach, tried: &[Arc<Grant>]) -> Result<(Arc<Grant>, bool), Error> {
-        let mut held = lock(self.held.get());
+        let held = self.held.get();
+        let found = self.find_room(&mut lock(&held.grants), options, tried);
+        // Grants may have lost their last keys while this thread had the lock.
+        held.give_back();
+        found
+    }
+
+    fn find_room(
+        &'static self,
+        held: &mut Vec<Arc<Grant>>,
+        options: &Attach,
+        tried: &[Arc<Grant>],
+    ) -> Result<(Arc<Grant>, bool), Error> {
         held.retain(|grant| grant.accelerator.state() == GrantState::Live);
         let alike = || held.iter().filter(|grant| grant.options == *options);
         let was_tried = |grant: &Arc<Grant>| tried.iter().any(|tried| Arc::ptr_eq(tried, grant));
@@ -162,25 +174,6 @@ impl Grants {
             }
         }
     }
-
-    /// Gives grants back that have no keys, as long as those that remain have half of their slots free.
-    fn give_back(mut held: MutexGuard<'_, Vec<Arc<Grant>>>, options: &Attach) {
-        let mut unneeded = Vec::new();
-        while let Some(at) = held.iter().rposition(|grant| {
-            grant.options == *options && grant.keys.load(Ordering::Relaxed) == 0 && {
-                let others =
-                    || held.iter().filter(|other| other.options == *options && !Arc::ptr_eq(other, grant));
-                let slots: usize = others().map(|other| other.slots()).sum();
-                let keys: usize = others().map(|other| other.keys.load(Ordering::Relaxed)).sum();
-                slots > 0 && keys <= slots / 2
-            }
-        }) {
-            unneeded.push(held.remove(at));
-        }
-        // The service is told of their ends without the lock: nobody need wait for that.
-        drop(held);
-        drop(unneeded);
-    }
 }
 
 impl Default for Grants {
@@ -193,6 +186,63 @@ impl fmt::Debug for Grants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grants").finish_non_exhaustive()
     }
+}
+
+/// The grants of one process.
+#[derive(Default)]
+struct Held {
+    grants: Mutex<Vec<Arc<Grant>>>,
+    /// True when a grant has lost its last key, and nobody has looked since whether it is needed.
+    lost_keys: AtomicBool,
+}
+
+impl Held {
+    /// Notes that a grant has lost its last key, and gives it back if it is not needed any more.
+    fn after_last_key(&self) {
+        self.lost_keys.store(true, Ordering::Relaxed);
+        self.give_back();
+    }
+
+    /// Gives back what is not needed, if a grant has lost its last key. It never waits: a thread that has the lock, perhaps for as long as
+    /// the service takes to attach, calls this itself when it has let go.
+    fn give_back(&self) {
+        loop {
+            // One of two threads sees what the other has done: whoever finds the lock taken has noted its loss before this, and
+            // whoever had the lock has let go before it looks for losses.
+            fence(Ordering::SeqCst);
+            if !self.lost_keys.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut grants = match self.grants.try_lock() {
+                Ok(grants) => grants,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.lost_keys.store(false, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            let unneeded = take_unneeded(&mut grants);
+            // The service is told of their ends without the lock: nobody need wait for that.
+            drop(grants);
+            drop(unneeded);
+        }
+    }
+}
+
+/// Takes out the grants that have no keys, as long as half of the slots of those that remain with the same options are free.
+fn take_unneeded(held: &mut Vec<Arc<Grant>>) -> Vec<Arc<Grant>> {
+    let mut unneeded = Vec::new();
+    while let Some(at) = held.iter().rposition(|grant| {
+        grant.keys.load(Ordering::Relaxed) == 0 && {
+            let others =
+                || held.iter().filter(|other| other.options == grant.options && !Arc::ptr_eq(other, grant));
+            let slots: usize = others().map(|other| other.slots()).sum();
+            let keys: usize = others().map(|other| other.keys.load(Ordering::Relaxed)).sum();
+            slots > 0 && keys <= slots / 2
+        }
+    }) {
+        unneeded.push(held.remove(at));
+    }
+    unneeded
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -254,11 +304,8 @@ impl Grant {
 
     /// Counts one key less. After the last one the grant may not be needed any more.
     fn discount(&self) {
-        if self.keys.fetch_sub(1, Ordering::Relaxed) == 1
-            // If another thread has the lock, the next key that is the last of a grant tries again.
-            && let Ok(held) = self.of.held.get().try_lock()
-        {
-            Grants::give_back(held, &self.options);
+        if self.keys.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.of.held.get().after_last_key();
         }
     }
 
