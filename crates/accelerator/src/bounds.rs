@@ -159,4 +159,10 @@ impl Limits {
         slice: i64::MAX,
         bytes: u32::MAX,
     };
+
+    /// Returns true when a word of that cost, if it is alone, and of so many bytes is too long for a turn.
+    #[inline(always)]
+    pub(crate) fn is_long(&self, alone: i64, bytes: i64) -> bool {
+        alone > self.word || bytes > i64::from(self.bytes)
+    }
 }

@@ -76,6 +76,12 @@ impl Costs {
         Costs { alone }
     }
 
+    /// Makes costs that are the same for all algorithms.
+    #[cfg(test)]
+    pub(crate) fn all(alone: u16) -> Self {
+        Costs { alone: [alone; 256] }
+    }
+
     /// Returns the cost of one byte of a word, with its way to private memory and back.
     #[inline]
     pub(crate) fn per_byte(&self, word: &ControlWord) -> i64 {
@@ -189,7 +195,7 @@ mod tests {
         assert!(of(&carried) > KEY_COST && of(&word(Algorithm::None, 0)) == WORD_COST);
         // The key of an HMAC that is longer than a block is hashed, and counts as what is hashed.
         let mac = ControlWord { hash: Algorithm::Sha512 as u8, key_len: 512, ..carried };
-        let costs = Costs { alone: [20; 256] };
+        let costs = Costs::all(20);
         assert_eq!(of(&mac) - of(&ControlWord { key_len: 0, ..mac }), 5 * 512);
         assert_eq!(costs.alone(&mac, 0), WORD_COST + KEY_COST + 20 * 512);
     }

@@ -15,6 +15,7 @@
 
 mod accelerator;
 mod algorithms;
+mod alike;
 mod alone;
 mod arena;
 mod bounds;

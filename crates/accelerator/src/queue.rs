@@ -6,6 +6,7 @@ use std::ops::Deref;
 use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Status};
 
+use crate::alike::Alike;
 use crate::grant::MovedQueue;
 use crate::long::Long;
 use crate::stats::QueueStats;
@@ -34,6 +35,8 @@ pub(crate) struct Queue<M> {
     pub(crate) arena_len: u32,
     /// The grant's name in tracepoints.
     pub(crate) label: u64,
+    /// The facts of words like the last one that was held, where they need no closer look.
+    pub(crate) alike: Option<Alike>,
     /// Words taken whose completions have no place in the ring yet.
     pub(crate) held: usize,
     /// True when a completion was pushed since the last publication.
@@ -78,6 +81,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
             in_turn: false,
             arena_len: 0,
             label: 0,
+            alike: None,
             held: 0,
             dirty: false,
             // The client may have gone to sleep before the queue moved.

@@ -86,6 +86,10 @@ impl<T> Slab<T> {
         self.things
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().filter_map(|place| place.value.as_mut())
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
         (0..).zip(&self.places).filter_map(|(index, place)| {
             Some((Id { index, generation: place.generation }, place.value.as_ref()?))
@@ -107,6 +111,9 @@ mod tests {
         assert_eq!(c.index(), a.index());
         assert_eq!((places.get(a), places.get(b), places.get(c)), (None, Some(&'b'), Some(&'c')));
         assert_eq!(places.iter().collect::<Vec<_>>(), [(c, &'c'), (b, &'b')]);
+        places.iter_mut().for_each(|thing| *thing = thing.to_ascii_uppercase());
+        assert_eq!(places.iter().collect::<Vec<_>>(), [(c, &'C'), (b, &'B')]);
+        places.iter_mut().for_each(|thing| *thing = thing.to_ascii_lowercase());
         assert_eq!((places.at(0), places.at(2), places.count()), (Some(&'c'), None, 2));
     }
 }

@@ -3,9 +3,10 @@
 use std::ops::Deref;
 
 use millstream_cwq::ring::Word;
-use millstream_cwq::{ControlWord, Flags, Opcode, Status, VERSION};
+use millstream_cwq::{ControlWord, Flags, Opcode, Status};
 
 use crate::accelerator::Accelerator;
+use crate::alike::Alike;
 use crate::arena::Arena;
 use crate::bounds::{Bounds, Limits};
 use crate::check::gathered_len;
@@ -17,7 +18,7 @@ use crate::queue::{AS_RECKONED, Queue};
 use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
-use crate::visit::Visit;
+use crate::visit::{Visit, is_null};
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
 /// for staging memory to be bounded.
@@ -198,6 +199,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if !visit.finds_room(queue) {
                 break;
             }
+            if queue.submissions.knows_more() {
+                let before = held.len();
+                visit.take_alike(queue, index as u32, held, limits, left);
+                if held.len() > before {
+                    continue;
+                }
+            }
             // A long word that can't begin stays in the ring, and the words behind it wait with it.
             if visit.may_not_begin(queue) && limits.next_is_sliced(queue, grant, bounds.as_deref()) {
                 break;
@@ -206,7 +214,11 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let word = ControlWord::from_words(words);
             visit.room -= 1;
             if is_null(&words) {
-                visit.complete_null(queue, &word, NULL_COST * slow / AS_RECKONED);
+                let cost = NULL_COST * slow / AS_RECKONED;
+                visit.complete_null(queue, &word, cost);
+                if queue.submissions.knows_more() {
+                    visit.complete_nulls(queue, cost, if limits.bounded { left } else { i64::MAX });
+                }
                 continue;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
@@ -238,6 +250,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     cancelled = true;
                 }
             }
+            queue.alike = Alike::of(&word, bounds.as_ref().map(|bounds| &bounds.costs));
             held.push(HeldWord {
                 words,
                 gathered,
@@ -408,7 +421,7 @@ impl Limits {
     /// Returns true when a word is executed in slices: it is too long for a turn, or it is a piece of a message under a key.
     #[inline]
     fn is_sliced(&self, word: &ControlWord, alone: i64, bytes: i64) -> bool {
-        alone > self.word || bytes > i64::from(self.bytes) || is_keyed_piece(word)
+        self.is_long(alone, bytes) || is_keyed_piece(word)
     }
 
     /// Returns true when the next word of a queue would be executed in slices.
@@ -435,18 +448,6 @@ fn is_cancel(word: &ControlWord) -> bool {
     let ControlWord { key, mac_key, tag, .. } = *word;
     word.opcode == Opcode::Cancel as u8
         && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
-}
-
-/// Returns true when a word asks for nothing and breaks no rule, so that it needs no engine.
-#[inline(always)]
-fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
-    const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
-    let [first, middle @ .., _tag] = words;
-    let mut rest = 0;
-    for word in middle {
-        rest |= word;
-    }
-    *first == NULL && rest == 0
 }
 
 /// Returns the tag that a cancelling word names.

@@ -30,6 +30,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             self.reserve(Reserve::default());
         }
         self.bounds = Some(Box::new(Bounds::new(turns, clock, costs)));
+        // The facts that queues keep of words were reckoned without these bounds.
+        self.queues.iter_mut().for_each(|queue| queue.alike = None);
     }
 
     /// Returns the limits of this turn.

@@ -3,10 +3,13 @@
 use std::ops::Deref;
 
 use millstream_cwq::ring::Word;
-use millstream_cwq::{Completion, ControlWord, Status};
+use millstream_cwq::{Completion, ControlWord, Opcode, Status, VERSION};
 
+use crate::bounds::Limits;
+use crate::held::HeldWord;
 use crate::long::Long;
-use crate::queue::Queue;
+use crate::queue::{AS_RECKONED, Queue};
+use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
 
@@ -68,11 +71,85 @@ impl Visit {
         self.charge(queue, cost);
         self.ended += 1;
         if self.ended.is_multiple_of(SHOWN) {
-            // The client takes these while the next are made.
-            queue.submissions.release();
-            queue.completions.publish();
-            queue.told = true;
+            show_some(queue);
         }
+    }
+
+    /// Completes the words that follow and ask for nothing too, as long as the queue may take some, there is room, and less than
+    /// `left` was taken.
+    #[inline(always)]
+    pub(crate) fn complete_nulls<M: Deref<Target = [Word]>>(
+        &mut self,
+        queue: &mut Queue<M>,
+        cost: i64,
+        left: i64,
+    ) {
+        let most = self.room.min(SHOWN - self.ended % SHOWN);
+        let (mut reader, mut writer) = (queue.submissions.reader(), queue.completions.writer());
+        let mut taken = 0;
+        while taken < most && queue.deficit > 0 && self.taken_cost < left {
+            let Some(words) = reader.peek().filter(is_null) else { break };
+            let [.., tag] = words;
+            let done = Completion { tag, ..Completion::default() };
+            if !writer.push(&done.to_words()) {
+                break;
+            }
+            reader.advance();
+            taken += 1;
+            queue.deficit -= cost;
+            self.taken_cost += cost;
+            trace::start(queue.label, &NULL, tag);
+            trace::complete(queue.label, &NULL, &done);
+        }
+        reader.finish();
+        writer.finish();
+        self.room -= taken;
+        self.ended += taken;
+        if taken > 0 && self.ended.is_multiple_of(SHOWN) {
+            show_some(queue);
+        }
+    }
+
+    /// Takes words from a queue as long as they are like the last one, and nothing about them is special. The next word stays in
+    /// the ring: whoever takes it reads it anew, and believes only that. `left` is the rest of the turn.
+    #[inline(always)]
+    pub(crate) fn take_alike<M: Deref<Target = [Word]>>(
+        &mut self,
+        queue: &mut Queue<M>,
+        index: u32,
+        held: &mut Vec<HeldWord>,
+        limits: &Limits,
+        left: i64,
+    ) {
+        let Some(alike) = &queue.alike else { return };
+        let slow = if limits.shared { queue.slow } else { AS_RECKONED };
+        let most = self.room.min(MOST_HELD - held.len());
+        let grant = queue.grant as u32;
+        let mut reader = queue.submissions.reader();
+        let mut taken = 0;
+        while taken < most && queue.deficit > 0 && !(limits.bounded && self.taken_cost >= left) {
+            let Some(words) = reader.peek().filter(|words| alike.fits(words)) else { break };
+            let (mut cost, alone, bytes) = alike.cost(&words, queue.arena_len);
+            if limits.is_long(alone, bytes) {
+                break;
+            }
+            reader.advance();
+            taken += 1;
+            let [.., tag] = words;
+            trace::start(queue.label, &alike.about(&words), tag);
+            if limits.shared {
+                // Lanes may turn out to be empty, so the word is charged as one that is alone.
+                cost = cost.max(alone) * slow / AS_RECKONED;
+            }
+            queue.deficit -= cost;
+            self.taken_cost += cost;
+            self.held_cost += cost;
+            self.taken_bytes += bytes;
+            held.push(HeldWord { words, gathered: 0, queue: index, grant, cancelled: false });
+        }
+        reader.finish();
+        queue.held += taken;
+        self.room -= taken;
     }
 
     /// Puts a long operation among those of its queue, or completes its word with the status that ended it.
@@ -102,4 +179,27 @@ impl Visit {
             }
         }
     }
+}
+
+/// The facts of a word that asks for nothing.
+const NULL: About = About { bytes: 0, opcode: Opcode::Null as u8, algorithm: 0 };
+
+/// Shows completions of words without an engine. The client takes these while the next are made.
+#[inline]
+fn show_some<M: Deref<Target = [Word]>>(queue: &mut Queue<M>) {
+    queue.submissions.release();
+    queue.completions.publish();
+    queue.told = true;
+}
+
+/// Returns true when a word asks for nothing and breaks no rule, so that it needs no engine.
+#[inline(always)]
+pub(crate) fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
+    const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
+    let [first, middle @ .., _tag] = words;
+    let mut rest = 0;
+    for word in middle {
+        rest |= word;
+    }
+    *first == NULL && rest == 0
 }

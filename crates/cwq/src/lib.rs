@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod batch;
 mod code;
 mod completion;
 pub mod ring;

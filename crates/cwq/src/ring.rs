@@ -18,6 +18,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+pub use crate::batch::{Reader, Writer};
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// A word of a ring's memory: an atomic of the standard library, or of the model checker.
@@ -80,6 +81,12 @@ impl fmt::Display for PushError {
 }
 
 impl std::error::Error for PushError {}
+
+/// Returns the entries of a ring.
+#[inline(always)]
+fn entries<const W: usize>(memory: &[AtomicU64]) -> &[[AtomicU64; W]] {
+    memory.get(ENTRIES..).unwrap_or_default().as_chunks().0
+}
 
 /// Returns the capacity of a ring in that many words.
 fn capacity<const W: usize>(words: usize) -> Result<u64, Corrupt> {
@@ -181,6 +188,14 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         }
         self.pushed = self.pushed.wrapping_add(1);
         Ok(())
+    }
+
+    /// Writes many entries, for as many as there is room at the last refresh.
+    #[inline(always)]
+    pub fn writer(&mut self) -> Writer<'_, W> {
+        let Producer { memory, mask, pushed, taken, .. } = self;
+        let full = taken.wrapping_add(*mask + 1);
+        Writer { entries: entries(memory), mask: *mask, at: *pushed, full, pushed }
     }
 
     /// Reads how far the consumer has come.
@@ -352,6 +367,19 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         }
         self.popped = self.popped.wrapping_add(1);
         Ok(Some(entry))
+    }
+
+    /// Returns true when there were more entries at the last refresh.
+    #[inline(always)]
+    pub fn knows_more(&self) -> bool {
+        self.popped != self.published
+    }
+
+    /// Reads many of the entries that were there at the last refresh.
+    #[inline(always)]
+    pub fn reader(&mut self) -> Reader<'_, W> {
+        let Consumer { memory, mask, popped, published, .. } = self;
+        Reader { entries: entries(memory), mask: *mask, at: *popped, until: *published, popped }
     }
 
     /// Returns how many entries were ever popped.

@@ -52,6 +52,44 @@ fn entries_arrive_whole_and_in_order() {
     });
 }
 
+/// The same, where several are written and read at a time.
+#[test]
+fn batches_arrive_whole_and_in_order() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring(2);
+        let sender = thread::spawn(move || {
+            let mut next = 1;
+            while next <= 3 {
+                let room = producer.room().unwrap();
+                let mut writer = producer.writer();
+                while next <= 3 && writer.push(&[next, !next]) {
+                    next += 1;
+                }
+                writer.finish();
+                producer.publish();
+                if room == 0 {
+                    thread::yield_now();
+                }
+            }
+        });
+        let mut expected = 1;
+        while expected <= 3 {
+            if consumer.ready().unwrap() == 0 {
+                thread::yield_now();
+            }
+            let mut reader = consumer.reader();
+            while let Some(entry) = reader.peek() {
+                assert_eq!(entry, [expected, !expected]);
+                expected += 1;
+                reader.advance();
+            }
+            reader.finish();
+            consumer.release();
+        }
+        sender.join().unwrap();
+    });
+}
+
 /// Entries published together are seen together or not yet.
 #[test]
 fn a_burst_is_published_as_one() {

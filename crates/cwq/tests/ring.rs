@@ -24,6 +24,11 @@ enum Step {
     /// Only what was there at the last look.
     PopKnown,
     Release,
+    /// Several at a time.
+    PushMany,
+    PopMany,
+    /// Entries are looked at, or written, and not counted.
+    Abandon,
     /// Another producer, or consumer, goes on where the last left off.
     Move,
 }
@@ -33,7 +38,7 @@ proptest! {
     fn it_behaves_as_a_bounded_queue(
         order in 0u32..6,
         steps in proptest::collection::vec(
-            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::PopKnown), Just(Step::Release), Just(Step::Move)],
+            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::PopKnown), Just(Step::Release), Just(Step::PushMany), Just(Step::PopMany), Just(Step::Abandon), Just(Step::Move)],
             0..400,
         ),
     ) {
@@ -71,6 +76,36 @@ proptest! {
                 Step::Release => {
                     consumer.release();
                     unreleased = 0;
+                }
+                Step::PushMany => {
+                    let room = producer.room_for(3).unwrap().min(3) as u64;
+                    prop_assert_eq!(room, (capacity - hidden.len() - shown.len() - unreleased).min(3) as u64);
+                    let mut writer = producer.writer();
+                    for more in 0..room {
+                        prop_assert!(writer.push(&[i + (more << 32), !(i + (more << 32))]));
+                        hidden.push_back(i + (more << 32));
+                    }
+                    prop_assert!(room == 3 || !writer.push(&[0, 0]));
+                    writer.finish();
+                }
+                Step::PopMany => {
+                    prop_assert_eq!(consumer.ready().unwrap().min(1), shown.len().min(1));
+                    let mut reader = consumer.reader();
+                    for _ in 0..3 {
+                        let Some(entry) = reader.peek() else { break };
+                        prop_assert_eq!(reader.peek(), Some(entry));
+                        prop_assert_eq!(Some(entry), shown.pop_front().map(|i: u64| [i, !i]));
+                        reader.advance();
+                        unreleased += 1;
+                    }
+                    reader.finish();
+                }
+                Step::Abandon => {
+                    let _ = consumer.ready().unwrap();
+                    let mut reader = consumer.reader();
+                    reader.advance();
+                    let mut writer = producer.writer();
+                    writer.push(&[77, 77]);
                 }
                 Step::Move => {
                     if hidden.is_empty() {

@@ -1,6 +1,7 @@
 //! The accelerator from outside: the engines' published vectors and random operations through
 //! batches and through queues, the rules for control words, scheduling, secrets.
 
+mod alike;
 mod case;
 mod grants;
 mod kinds;
