@@ -24,6 +24,12 @@ impl HeldWord {
         ControlWord::from_words(self.words)
     }
 
+    /// Returns true when another word is of the same grant and has the same first eight bytes.
+    #[inline(always)]
+    pub(crate) fn is_like(&self, other: &HeldWord) -> bool {
+        self.words[0] == other.words[0] && self.grant == other.grant
+    }
+
     #[inline(always)]
     pub(crate) fn tag(&self) -> u64 {
         self.words[ControlWord::WORDS - 1]

@@ -35,6 +35,7 @@ mod purpose;
 mod queue;
 mod run;
 mod sealer;
+mod shape;
 mod sink;
 mod slab;
 mod sleep;
@@ -55,7 +56,7 @@ mod work;
 
 pub use accelerator::{Accelerator, FlushPolicy};
 pub use algorithms::{algorithm_of, hash_of};
-pub use arena::{Arena, LocalArena};
+pub use arena::{Arena, LocalArena, copy};
 pub use bounds::Turns;
 pub use check::MAX_PIECES;
 pub use explain::explain;

@@ -9,6 +9,7 @@ use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
 use crate::operation::Operation;
+use crate::shape::{with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
 use crate::stats::Filled;
@@ -89,22 +90,16 @@ impl Executor {
         held: &[HeldWord],
         post: &mut impl FnMut(u32, About, Completion),
     ) {
-        const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
         let mut operations = recycle(std::mem::take(&mut self.operations));
-        for (index, held) in (0..).zip(held) {
-            let word = held.word();
-            let direct = held.grant(grants).filter(|grant| grant.arena.exclusive());
-            let direct = direct.filter(|_| word.flags & STAGED == 0 && word.opcode != Opcode::Cancel as u8);
-            let Some(grant) = direct.filter(|_| !held.cancelled) else {
-                self.others.push(index);
-                continue;
-            };
-            let HeldWord { queue, grant: of, .. } = *held;
-            let about = About::of(&word, word.source_len);
-            match direct_operation(&word, grant, &mut operations) {
-                Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, grant: of, mac, about }),
-                Err(status) => post(queue, about, failed(word.tag, status)),
+        let mut begin = 0;
+        for alike in held.chunk_by(HeldWord::is_like) {
+            match alike[0].grant(grants).filter(|grant| grant.arena.exclusive()) {
+                Some(grant) => {
+                    with_shape!(&alike[0].words, self.add_direct(grant, alike, begin, &mut operations, post));
+                }
+                None => self.others.extend(begin..begin + alike.len() as u32),
             }
+            begin += alike.len() as u32;
         }
         if !operations.is_empty() {
             self.filled.add(self.unit.run_counted(&mut operations));
@@ -115,6 +110,32 @@ impl Executor {
         }
         wipe_list(&mut self.direct);
         self.operations = recycle(operations);
+    }
+
+    /// Adds the operations of words that are alike, of which `begin` is the first one's place among those that are held.
+    #[inline(never)]
+    fn add_direct<'a, const SHAPE: u64>(
+        &mut self,
+        grant: &'a Grant<impl Arena>,
+        alike: &[HeldWord],
+        begin: u32,
+        operations: &mut Vec<Operation<'a>>,
+        post: &mut impl FnMut(u32, About, Completion),
+    ) {
+        const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+        for (index, held) in (begin..).zip(alike) {
+            let word = word_of::<SHAPE>(held.words);
+            if word.flags & STAGED != 0 || word.opcode == Opcode::Cancel as u8 || held.cancelled {
+                self.others.push(index);
+                continue;
+            }
+            let HeldWord { queue, grant: of, .. } = *held;
+            let about = About::of(&word, word.source_len);
+            match direct_operation(&word, grant, operations) {
+                Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, grant: of, mac, about }),
+                Err(status) => post(queue, about, failed(word.tag, status)),
+            }
+        }
     }
 
     /// Executes words for which something is staged, from the given one of them on, and returns which is next.
@@ -131,18 +152,16 @@ impl Executor {
         post: &mut impl FnMut(u32, About, Completion),
     ) -> usize {
         let Executor { unit, operations, stage, others, filled, .. } = self;
-        while let Some(&index) = others.get(next) {
-            if stage.is_full() {
-                break;
+        while let Some(&first) = others.get(next)
+            && !stage.is_full()
+        {
+            let rest = &others[next..];
+            let words = &held[first as usize].words;
+            match with_shape!(words, stage.enter_alike(features, grants, held, rest, post)) {
+                // The next object fits once the others have given their memory back.
+                0 => break,
+                entered => next += entered,
             }
-            let word = &held[index as usize];
-            match stage.enter(features, grants, word, index) {
-                Ok(()) => {}
-                // The object fits once the others have given their memory back.
-                Err(Status::TooLong) if stage.memory.given() > 0 => break,
-                Err(status) => post(word.queue, About::of(&word.word(), 0), failed(word.tag(), status)),
-            }
-            next += 1;
         }
         stage.copy_in(grants, held);
         stage.execute(unit, operations, filled, grants, held);

@@ -224,9 +224,11 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
 /// Fills the bytes up with zeros.
 #[inline(always)]
 fn padded(bytes: &[u8]) -> [u8; 16] {
+    if let Some(whole) = bytes.first_chunk() {
+        return *whole;
+    }
     let mut padded = [0; 16];
-    let len = bytes.len().min(16);
-    padded[..len].copy_from_slice(&bytes[..len]);
+    padded[..bytes.len()].copy_from_slice(bytes);
     padded
 }
 

@@ -1,7 +1,7 @@
 //! Staging: copies of what words read, for the engines to work on, and copies of what they write.
 
 use millstream_cpu::Features;
-use millstream_cwq::{Completion, Opcode, Status};
+use millstream_cwq::{Completion, ControlWord, Opcode, Status};
 
 use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
@@ -11,6 +11,7 @@ use crate::operands::{
     Operands, add_operation, complete, iv_place, read_mac, staged_len, write_nonce, written_mac,
 };
 use crate::operation::Operation;
+use crate::shape::word_of;
 use crate::slab::Slab;
 use crate::staging::Staging;
 use crate::stats::Filled;
@@ -68,17 +69,45 @@ impl Stage {
         self.memory.given() >= STAGED_BYTES
     }
 
+    /// Checks words from the first of `others` on, as long as they are like it, and finds room for what must be staged.
+    /// Returns how many it has seen to: none when the first one's object does not fit beside those that are staged.
+    #[inline(never)]
+    pub(crate) fn enter_alike<const SHAPE: u64>(
+        &mut self,
+        features: Features,
+        grants: &Slab<Grant<impl Arena>>,
+        held: &[HeldWord],
+        others: &[u32],
+        post: &mut impl FnMut(u32, About, Completion),
+    ) -> usize {
+        let first = &held[others[0] as usize];
+        for (entered, &index) in others.iter().enumerate() {
+            let held = &held[index as usize];
+            if !held.is_like(first) || self.is_full() {
+                return entered;
+            }
+            let word = word_of::<SHAPE>(held.words);
+            match self.enter(features, grants, held, &word, index) {
+                Ok(()) => {}
+                Err(Status::TooLong) if self.memory.given() > 0 => return entered,
+                Err(status) => post(held.queue, About::of(&word, 0), failed(word.tag, status)),
+            }
+        }
+        others.len()
+    }
+
     /// Checks a word, and finds room for what must be staged.
     #[inline(always)]
-    pub(crate) fn enter<A: Arena>(
+    fn enter<A: Arena>(
         &mut self,
         features: Features,
         grants: &Slab<Grant<A>>,
         held: &HeldWord,
+        word: &ControlWord,
         index: u32,
     ) -> Result<(), Status> {
         let grant = held.grant(grants).ok_or(Status::Revoked)?;
-        let (word, arena) = (held.word(), &grant.arena);
+        let arena = &grant.arena;
         if arena.is_gone() {
             return Err(Status::Revoked);
         }
@@ -87,7 +116,7 @@ impl Stage {
         }
         let mut pieces = Pieces::new();
         let mut checked = CheckedWord::NOTHING;
-        check(&word, arena, grant.policy, &mut pieces, &mut checked)?;
+        check(word, arena, grant.policy, &mut pieces, &mut checked)?;
         let gathered = matches!(checked.source, Source::Gather { .. });
         if gathered && checked.source.len() > held.gathered {
             // The list has changed since, and the queue was charged for less than it names now.

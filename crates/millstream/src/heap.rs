@@ -21,7 +21,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use millstream_accelerator::Arena;
+use millstream_accelerator::{Arena, copy};
 use millstream_shm::{BUFFER_HEAD, Mapping, Socket};
 
 use crate::refusal::{LONGEST_BUFFER, Refusal};
@@ -101,7 +101,7 @@ impl Heap {
     pub(crate) fn write(&self, at: u32, bytes: &[u8]) {
         assert!(at as usize + bytes.len() <= self.len as usize, "a write inside the arena");
         // SAFETY: the place is inside the arena, no buffer lends it, and no word in flight names it yet.
-        unsafe { self.base.as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+        unsafe { copy(bytes.as_ptr(), self.base.as_ptr().add(at as usize), bytes.len()) }
     }
 
     /// Copies bytes out of a place of the arena.
@@ -109,7 +109,7 @@ impl Heap {
     pub(crate) fn read(&self, at: u32, out: &mut [u8]) {
         assert!(at as usize + out.len() <= self.len as usize, "a read inside the arena");
         // SAFETY: the place is inside the arena, and the word that named it has ended.
-        unsafe { out.as_mut_ptr().copy_from_nonoverlapping(self.base.as_ptr().add(at as usize), out.len()) }
+        unsafe { copy(self.base.as_ptr().add(at as usize), out.as_mut_ptr(), out.len()) }
     }
 
     /// A buffer of zeros.

@@ -23,14 +23,6 @@ const HANDFUL: usize = 8;
 /// The longest initialisation vector that a control word can tell of, in bytes.
 const LONGEST_IV: usize = u8::MAX as usize;
 
-/// The part of a control word that tells of a key.
-struct PlacedKey {
-    /// The handle, or where in the arena the key is.
-    word: u32,
-    len: u16,
-    is_carried: bool,
-}
-
 impl Queue {
     /// Puts an operation in flight. An accelerator that sleeps is woken, and the last few of many are begun, by the next
     /// [`Queue::poll`], [`Queue::wait`] or [`Queue::flush`].
@@ -219,36 +211,32 @@ impl Queue {
         parameters: &Parameters<'_>,
         cold: &mut Cold,
     ) -> Result<(), Refusal> {
-        if let Some(key) = parameters.key {
-            let placed = self.place_key(key, cold)?;
-            (word.key, word.key_len) = (placed.word, placed.len);
-            if placed.is_carried {
+        match parameters.key {
+            None => {}
+            Some(RequestKey::Slot(key)) => word.key = key.handle.to_bits(),
+            Some(RequestKey::Carried(_, bytes)) => {
+                (word.key, word.key_len) = self.carry(bytes, cold)?;
                 word.flags |= Flags::KEY_IN_ARENA;
             }
         }
-        if let Some(key) = parameters.mac_key {
-            let placed = self.place_key(key, cold)?;
-            (word.mac_key, word.mac_key_len) = (placed.word, placed.len);
-            if placed.is_carried {
+        match parameters.mac_key {
+            None => {}
+            Some(RequestKey::Slot(key)) => word.mac_key = key.handle.to_bits(),
+            Some(RequestKey::Carried(_, bytes)) => {
+                (word.mac_key, word.mac_key_len) = self.carry(bytes, cold)?;
                 word.flags |= Flags::MAC_KEY_IN_ARENA;
             }
         }
         Ok(())
     }
 
-    /// Copies a key that goes with the request to a buffer that lives as long as the operation.
-    #[inline(always)]
-    fn place_key(&self, key: RequestKey<'_>, cold: &mut Cold) -> Result<PlacedKey, Refusal> {
-        match key {
-            RequestKey::Slot(key) => Ok(PlacedKey { word: key.handle.to_bits(), len: 0, is_carried: false }),
-            RequestKey::Carried(_, bytes) if bytes.len() > usize::from(ControlWord::MOST_KEY_BYTES) => {
-                Err(Refusal::TooLong)
-            }
-            RequestKey::Carried(_, bytes) => {
-                let word = self.copy_aside(bytes, cold)?;
-                Ok(PlacedKey { word, len: bytes.len() as u16, is_carried: true })
-            }
+    /// Copies a key that goes with the request to a buffer that lives as long as the operation. Returns where it is, and its length.
+    #[cold]
+    fn carry(&self, key: &[u8], cold: &mut Cold) -> Result<(u32, u16), Refusal> {
+        if key.len() > usize::from(ControlWord::MOST_KEY_BYTES) {
+            return Err(Refusal::TooLong);
         }
+        Ok((self.copy_aside(key, cold)?, key.len() as u16))
     }
 
     /// Copies bytes to a buffer that lives as long as the operation. Returns where they are.

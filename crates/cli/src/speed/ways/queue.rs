@@ -267,8 +267,8 @@ struct InFlight {
     work: Work,
     depth: usize,
     decrypts: bool,
-    /// The buffers of every object that is not in flight.
-    here: Vec<Option<Pair>>,
+    /// The buffers of every object that is not in flight. They are kept one by one, so that each is read as it was written.
+    here: Vec<(Option<Buffer>, Option<Buffer>)>,
     /// The object whose source begins on a cache line of the arena, by lines from the first.
     by_line: Vec<u32>,
     first_line: usize,
@@ -298,9 +298,9 @@ impl InFlight {
                 true => Some(queue.buffer(bytes).map_err(millstream::Error::from)?),
                 false => None,
             };
-            here.push(Some(Pair { source, destination }));
+            here.push((Some(source), destination));
         }
-        let lines: Vec<usize> = here.iter().flatten().map(|pair| line(&pair.source)).collect();
+        let lines: Vec<usize> = here.iter().flat_map(|(source, _)| source).map(line).collect();
         let first_line = lines.iter().copied().min().unwrap_or(0);
         let last_line = lines.iter().copied().max().unwrap_or(0);
         let mut by_line = vec![0; last_line - first_line + 1];
@@ -314,8 +314,10 @@ impl InFlight {
     /// Puts an object in flight.
     #[inline(always)]
     fn submit(&mut self, objects: &Objects, i: usize) -> bool {
-        let Some(pair) = self.here[i].take() else { return false };
-        let tag = &objects.input(i)[pair.source.len()..];
+        let here = &mut self.here[i];
+        let (Some(source), destination) = (here.0.take(), here.1.take()) else { return false };
+        let tag = &objects.input(i)[source.len()..];
+        let pair = Pair { source, destination };
         let request = self.work.request(pair, objects.iv(i), self.decrypts.then_some(tag));
         self.queue.submit(request).is_ok()
     }
@@ -333,7 +335,10 @@ impl InFlight {
             (place, _) => put_value(done.value, place),
         }
         let (source, destination) = (done.buffers.source?, done.buffers.destination);
-        self.here[i] = Some(Pair { source, destination });
+        let here = &mut self.here[i];
+        // Their places are empty while an object is in flight: nothing is dropped, which the compiler can't know.
+        std::mem::forget(here.0.replace(source));
+        std::mem::forget(std::mem::replace(&mut here.1, destination));
         Some(i)
     }
 }
@@ -365,7 +370,7 @@ impl Runner for InFlight {
     /// Copies the data from the arena. Tags were stored when they came.
     fn collect(&mut self, objects: &mut Objects) {
         for (i, pair) in self.here.iter().enumerate() {
-            if let Some(Pair { destination: Some(data), .. }) = pair {
+            if let Some(data) = &pair.1 {
                 objects.io(i).result[..data.len()].copy_from_slice(data);
             }
         }
