@@ -195,7 +195,7 @@ impl CheckedWord {
 pub(crate) fn check<A: Arena>(
     word: &ControlWord,
     arena: &A,
-    allowed: Option<AlgorithmSet>,
+    allowed: Option<&AlgorithmSet>,
     pieces: &mut Pieces,
     checked: &mut CheckedWord,
 ) -> Result<(), Status> {

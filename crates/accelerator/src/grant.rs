@@ -53,8 +53,9 @@ impl fmt::Debug for GrantConfig {
 pub(crate) struct Grant<A> {
     pub(crate) arena: A,
     pub(crate) keys: KeySlots,
-    /// The algorithms it may use; `None` allows all.
-    pub(crate) policy: Option<AlgorithmSet>,
+    /// The algorithms it may use; `None` allows all. It is in a box because each word asks whether there is one, and a set is compared
+    /// in more than one piece.
+    pub(crate) policy: Option<Box<AlgorithmSet>>,
     pub(crate) label: u64,
     /// The grant's queues, in the order in which they were added.
     pub(crate) queues: Vec<Id>,
@@ -74,8 +75,8 @@ pub(crate) struct Calm {
 }
 
 /// Returns the policy for a set of algorithms. Most grants may use all, and need no check.
-pub(crate) fn policy(algorithms: AlgorithmSet) -> Option<AlgorithmSet> {
-    (algorithms != AlgorithmSet::all()).then_some(algorithms)
+pub(crate) fn policy(algorithms: AlgorithmSet) -> Option<Box<AlgorithmSet>> {
+    (algorithms != AlgorithmSet::all()).then(|| Box::new(algorithms))
 }
 
 /// The positions of a queue's rings, at which another accelerator goes on.

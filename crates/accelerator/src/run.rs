@@ -9,7 +9,7 @@ use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
 use crate::operation::Operation;
-use crate::shape::{with_shape, word_of};
+use crate::shape::{ANY, shape, with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
 use crate::stats::Filled;
@@ -40,6 +40,8 @@ pub(crate) struct Executor {
     others: Vec<u32>,
     pub(crate) stage: Stage,
     pub(crate) filled: Filled,
+    /// True when all words go the general way.
+    pub(crate) general: bool,
 }
 
 impl Executor {
@@ -52,6 +54,7 @@ impl Executor {
             others: Vec::with_capacity(MOST_HELD),
             stage: Stage::new(MOST_HELD),
             filled: Filled::default(),
+            general: false,
         }
     }
 
@@ -95,7 +98,8 @@ impl Executor {
         for alike in held.chunk_by(HeldWord::is_like) {
             match alike[0].grant(grants).filter(|grant| grant.arena.exclusive()) {
                 Some(grant) => {
-                    with_shape!(&alike[0].words, self.add_direct(grant, alike, begin, &mut operations, post));
+                    let shape = if self.general { ANY } else { shape(&alike[0].words) };
+                    with_shape!(shape, self.add_direct(grant, alike, begin, &mut operations, post));
                 }
                 None => self.others.extend(begin..begin + alike.len() as u32),
             }
@@ -151,13 +155,13 @@ impl Executor {
         mut next: usize,
         post: &mut impl FnMut(u32, About, Completion),
     ) -> usize {
-        let Executor { unit, operations, stage, others, filled, .. } = self;
+        let Executor { unit, operations, stage, others, filled, general, .. } = self;
         while let Some(&first) = others.get(next)
             && !stage.is_full()
         {
             let rest = &others[next..];
-            let words = &held[first as usize].words;
-            match with_shape!(words, stage.enter_alike(features, grants, held, rest, post)) {
+            let shape = if *general { ANY } else { shape(&held[first as usize].words) };
+            match with_shape!(shape, stage.enter_alike(features, grants, held, rest, post)) {
                 // The next object fits once the others have given their memory back.
                 0 => break,
                 entered => next += entered,
@@ -179,7 +183,7 @@ fn direct_operation<'a, A: Arena>(
     operations: &mut Vec<Operation<'a>>,
 ) -> Result<Span, Status> {
     let mut checked = CheckedWord::NOTHING;
-    check(word, &grant.arena, grant.policy, &mut Pieces::new(), &mut checked)?;
+    check(word, &grant.arena, grant.policy.as_deref(), &mut Pieces::new(), &mut checked)?;
     let keys = find_keys(&checked, grant, None)?;
     if checked.makes_nonce {
         write_nonce(&checked, grant)?;

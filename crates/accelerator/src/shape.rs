@@ -51,11 +51,11 @@ macro_rules! shapes {
             pub(crate) const ALL: &[(&str, u64)] = &[$((stringify!($name), $name)),+];
         }
 
-        /// Calls a method that has the shape as its first parameter, with the shape of a word if it is of a frequent kind, and
+        /// Calls a method that has a shape as its first parameter: with the given one if that is of a frequent kind, and
         /// else with [`ANY`](crate::shape::ANY).
         macro_rules! with_shape {
-            ($dollar words:expr, $dollar this:ident.$dollar method:ident($dollar ($dollar argument:expr),* $dollar (,)?)) => {
-                match crate::shape::shape($dollar words) {
+            ($dollar shape:expr, $dollar this:ident.$dollar method:ident($dollar ($dollar argument:expr),* $dollar (,)?)) => {
+                match $dollar shape {
                     $(crate::shape::frequent::$name => {
                         $dollar this.$dollar method::<{ crate::shape::frequent::$name }>($dollar ($dollar argument),*)
                     })+
@@ -89,6 +89,7 @@ shapes! {
     HMAC_SHA512 = Hmac None Sha512 0;
     CMAC = Mac AesCmac None 0;
 }
+#[expect(clippy::single_component_path_imports, reason = "other modules import the macro from here")]
 pub(crate) use with_shape;
 
 #[cfg(test)]
@@ -119,7 +120,7 @@ mod tests {
             if is_frequent {
                 words[0] = words[0] & !MASK | first;
             }
-            let (chosen, word) = with_shape!(&words, Compiled.word(words));
+            let (chosen, word) = with_shape!(shape(&words), Compiled.word(words));
             prop_assert_eq!(word, ControlWord::from_words(words), "{}", name);
             let listed = frequent::ALL.iter().any(|(_, first)| *first == shape(&words));
             prop_assert_eq!(chosen, if listed { shape(&words) } else { super::ANY });

@@ -116,7 +116,7 @@ impl Stage {
         }
         let mut pieces = Pieces::new();
         let mut checked = CheckedWord::NOTHING;
-        check(word, arena, grant.policy, &mut pieces, &mut checked)?;
+        check(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
         let gathered = matches!(checked.source, Source::Gather { .. });
         if gathered && checked.source.len() > held.gathered {
             // The list has changed since, and the queue was charged for less than it names now.

@@ -186,7 +186,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Takes words from a queue that has some, until its deficit or `left`, the rest of the turn, is used up.
     #[inline(always)]
     fn take_words(&mut self, index: usize, visit: &mut Visit, limits: &Limits, left: i64) {
-        let Accelerator { features, queues, grants, held, slices, openings, bounds, under_way, .. } = self;
+        let Accelerator {
+            features, queues, grants, held, slices, openings, bounds, under_way, executor, ..
+        } = self;
         let Some(queue) = queues.at_mut(index) else { return };
         let Some(grant) = grants.at(queue.grant) else { return };
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
@@ -199,7 +201,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if !visit.finds_room(queue) {
                 break;
             }
-            if queue.submissions.knows_more() {
+            if queue.submissions.knows_more() && !executor.general {
                 let before = held.len();
                 visit.take_alike(queue, index as u32, held, limits, left);
                 if held.len() > before {
@@ -216,7 +218,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if is_null(&words) {
                 let cost = NULL_COST * slow / AS_RECKONED;
                 visit.complete_null(queue, &word, cost);
-                if queue.submissions.knows_more() {
+                if queue.submissions.knows_more() && !executor.general {
                     visit.complete_nulls(queue, cost, if limits.bounded { left } else { i64::MAX });
                 }
                 continue;

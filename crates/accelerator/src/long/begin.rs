@@ -42,7 +42,7 @@ impl Long {
         let arena = &grant.arena;
         let mut pieces = Pieces::new();
         let mut checked = CheckedWord::NOTHING;
-        check(word, arena, grant.policy, &mut pieces, &mut checked)?;
+        check(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
         let len = checked.source.len();
         if matches!(checked.source, Source::Gather { .. }) && len > gathered {
             // The list has changed since, and the queue was charged for less than it names now.
