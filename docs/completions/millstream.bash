@@ -1286,13 +1286,18 @@ else
 fi
 
 _millstream() {
-    case "${COMP_WORDS[1]},$3" in
+    local before="$3"
+    # The sign in --option=value is a word of its own.
+    if [[ "$before" == = && $COMP_CWORD -ge 2 ]]; then
+        before="${COMP_WORDS[COMP_CWORD-2]}"
+    fi
+    case "${COMP_WORDS[1]},$before" in
         speed,--ways | speed,--show | speed,--against | run,--without | run,--with-only | compare,--without | compare,--with-only | trace,--without | trace,--with-only)
+            _millstream_words "$1" "${2##*,}" "$before"
             if [[ "$2" == *,* ]]; then
-                _millstream_words "$1" "${2##*,}" "$3"
                 COMPREPLY=("${COMPREPLY[@]/#/${2%,*},}")
-                return
             fi
+            return
             ;;
         *,--socket) ;;
         revoke,* | move,*)
@@ -1302,5 +1307,5 @@ _millstream() {
             fi
             ;;
     esac
-    _millstream_words "$@"
+    _millstream_words "$1" "$2" "$before"
 }

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
-use common::{MILLSTREAM, Place, Service};
+use common::{MILLSTREAM, Place, Service, Terminal};
 use millstream::isolated::Attach;
 use millstream_testkit::skip;
 
@@ -137,6 +137,30 @@ print -r -- "$text"
     let shown = lines(place, "zsh", &["-f", "-c", &program]).join("\n");
     let found = shown.rsplit_once('<').and_then(|(_, rest)| rest.split_once('>'));
     vec![found.map_or(shown.clone(), |(line, _)| line.to_owned())]
+}
+
+#[test]
+fn a_bash_at_a_terminal_completes_lists_in_both_spellings() {
+    let place = place_with_script("bash");
+    let shell = "PS1='> ' PATH=.:$PATH TERM=dumb exec bash --norc --noprofile -i";
+    let mut terminal = Terminal::new(&place, shell);
+    terminal.see("> ");
+    terminal.type_in("source millstream.bash; echo rea''dy\n");
+    terminal.see("ready");
+    for (typed, rest) in [
+        ("millstream run --without avx512f,cryp", "to "),
+        ("millstream run --without=avx512f,cryp", "to "),
+        ("millstream run --without=cryp", "to "),
+        ("millstream digest --algorithm=sha512_", "256 "),
+        ("millstream speed --ways direct,ba", "tch "),
+    ] {
+        terminal.type_in(&format!("{typed}\t"));
+        terminal.see(&format!("{typed}{rest}"));
+        // Another line begins.
+        terminal.type_in("\x15");
+    }
+    terminal.type_in("exit\n");
+    terminal.end();
 }
 
 #[test]

@@ -50,13 +50,18 @@ fn for_bash(lists: &[List<'_>], script: &str) -> String {
         lists.iter().map(|list| format!("{},--{}", list.command, list.option)).collect();
     let more = r#"
 _millstream() {
-    case "${COMP_WORDS[1]},$3" in
+    local before="$3"
+    # The sign in --option=value is a word of its own.
+    if [[ "$before" == = && $COMP_CWORD -ge 2 ]]; then
+        before="${COMP_WORDS[COMP_CWORD-2]}"
+    fi
+    case "${COMP_WORDS[1]},$before" in
         @LISTS@)
+            _millstream_words "$1" "${2##*,}" "$before"
             if [[ "$2" == *,* ]]; then
-                _millstream_words "$1" "${2##*,}" "$3"
                 COMPREPLY=("${COMPREPLY[@]/#/${2%,*},}")
-                return
             fi
+            return
             ;;
         *,--socket) ;;
         revoke,* | move,*)
@@ -66,7 +71,7 @@ _millstream() {
             fi
             ;;
     esac
-    _millstream_words "$@"
+    _millstream_words "$1" "$2" "$before"
 }
 "#;
     let more = more.replace("@LISTS@", &options.join(" | "));
