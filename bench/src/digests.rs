@@ -1,14 +1,12 @@
 //! `millstream digest` of many files beside `sha256sum` and `b3sum`, and of one beside `openssl dgst`, in turns.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use millstream_measure::clock;
-use millstream_measure::statistics::median;
-use millstream_testkit::Random;
 use serde_json::{Value, json};
+
+use crate::turns::{Comparison, make};
 
 /// The number of small files, and the range of their lengths in bytes.
 const SMALL: (usize, usize, usize) = (20_000, 1 << 10, 4 << 10);
@@ -23,20 +21,16 @@ const GOALS: [(&str, f64); 4] = [
     ("1 file of 64 MiB, beside openssl dgst", 1.0),
 ];
 
-/// Two commands that read the same files, and what is compared by them.
-struct Comparison {
-    goal: (&'static str, f64),
-    ours: Vec<OsString>,
-    theirs: Vec<OsString>,
-}
-
 /// Measures all comparisons whose programs there are. Returns them for the record, and the programs that there aren't.
 ///
 /// # Errors
 /// Fails when there is no room for the files, when a command fails, or when digests differ.
-pub fn measure(binary: &Path, folder: &Path, rounds: u32) -> Result<(Value, Vec<String>), String> {
-    let (count, least, most) = SMALL;
-    let small = make(&folder.join("small"), count, |random| least + random.below(most - least + 1))?;
+pub fn measure(
+    binary: &Path,
+    folder: &Path,
+    small: &[PathBuf],
+    rounds: u32,
+) -> Result<(Value, Vec<String>), String> {
     let large = make(&folder.join("large"), LARGE.0, |_| LARGE.1)?;
     same(binary, &small[..1000])?;
     let command = |words: &[&str], files: &[PathBuf]| -> Vec<OsString> {
@@ -48,8 +42,8 @@ pub fn measure(binary: &Path, folder: &Path, rounds: u32) -> Result<(Value, Vec<
     };
     let alone = command(&["taskset", "-c", "0"], &[]).into_iter().chain(ours(&large)).collect();
     let others = [
-        (ours(&small), command(&["sha256sum"], &small)),
-        (ours(&small), command(&["b3sum", "--num-threads", "2"], &small)),
+        (ours(small), command(&["sha256sum"], small)),
+        (ours(small), command(&["b3sum", "--num-threads", "2"], small)),
         (ours(&large), alone),
         (ours(&large[..1]), command(&["openssl", "dgst", "-sha256"], &large[..1])),
     ];
@@ -67,50 +61,18 @@ pub fn measure(binary: &Path, folder: &Path, rounds: u32) -> Result<(Value, Vec<
             absent.push(format!("{program}: it is not installed"));
             continue;
         }
-        results.push(Comparison { goal, ours, theirs }.run(rounds)?);
+        results.push(Comparison { goal, ours, theirs, fresh: None }.run(rounds)?);
     }
     Ok((json!(results), absent))
 }
 
-impl Comparison {
-    /// Runs both in turns, and tells how the goal is met.
-    fn run(&self, rounds: u32) -> Result<Value, String> {
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for round in 0..=rounds {
-            let pair = (timed(&self.ours)?, timed(&self.theirs)?);
-            // The first round only warms up.
-            if round > 0 {
-                ours.push(pair.0);
-                theirs.push(pair.1);
-            }
-        }
-        let ratio = median(theirs.iter().zip(&ours).map(|(theirs, ours)| theirs / ours).collect());
-        let (name, least) = self.goal;
-        let word = if ratio >= least { "met" } else { "missed" };
-        println!(
-            "{word:<7}{name}: {ratio:.2} times as fast, at least {least} ({:.4} s and {:.4} s)",
-            median(ours.clone()),
-            median(theirs.clone())
-        );
-        Ok(json!({
-            "name": name, "at_least": least, "ratio": ratio, "seconds": ours, "other_seconds": theirs,
-        }))
-    }
-}
-
-/// Makes `count` files in a new folder.
-fn make(folder: &Path, count: usize, len: impl Fn(&mut Random) -> usize) -> Result<Vec<PathBuf>, String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
-    fs::create_dir(folder).map_err(failed)?;
-    let mut random = Random::new(count as u64);
-    let mut paths = Vec::with_capacity(count);
-    for number in 0..count {
-        let path = folder.join(format!("f{number:05}"));
-        let len = len(&mut random);
-        fs::write(&path, random.bytes(len)).map_err(failed)?;
-        paths.push(path);
-    }
-    Ok(paths)
+/// Makes the small files.
+///
+/// # Errors
+/// Fails when there is no room for them.
+pub fn small(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let (count, least, most) = SMALL;
+    make(&folder.join("small"), count, |random| least + random.below(most - least + 1))
 }
 
 /// Checks that ours are the digests of `sha256sum`.
@@ -127,17 +89,4 @@ fn same(binary: &Path, files: &[PathBuf]) -> Result<(), String> {
     let ours = String::from_utf8_lossy(&ours);
     let same = ours.lines().map(|line| line.rsplit(' ').next().unwrap_or_default()).eq(theirs.iter());
     if same { Ok(()) } else { Err("our digests are not those of sha256sum".to_owned()) }
-}
-
-/// Returns the seconds of a whole process.
-fn timed(words: &[OsString]) -> Result<f64, String> {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut status = None;
-    let ns = clock::elapsed_ns(|| status = Some(command.status()));
-    match status.expect("the command was run") {
-        Ok(status) if status.success() => Ok(ns / 1e9),
-        Ok(status) => Err(format!("{}: {status}", words[0].to_string_lossy())),
-        Err(e) => Err(format!("{}: {e}", words[0].to_string_lossy())),
-    }
 }

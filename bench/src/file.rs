@@ -1,4 +1,4 @@
-//! `millstream encrypt` beside `cp`, on the same file in turns; then digests of many files.
+//! `millstream encrypt` beside `cp`, on the same file in turns; then many files: encrypted, decrypted and digested.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -12,8 +12,8 @@ use millstream_measure::statistics::median;
 use millstream_testkit::Random;
 use serde_json::json;
 
-use crate::digests;
 use crate::record::{self, Circumstances, Recording};
+use crate::{digests, sealed};
 
 /// The highest ratio of the command's time to that of `cp`.
 const AT_MOST: f64 = 1.5;
@@ -124,7 +124,10 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         "{word:<7}encrypt of {} bytes takes at most {AT_MOST} times cp: {ratio:.2} times (best runs {best_ratio:.2})",
         arguments.size
     );
-    let (digests, absent) = digests::measure(&arguments.binary, &files.folder, arguments.rounds)?;
+    let small = digests::small(&files.folder)?;
+    let (binary, rounds) = (&arguments.binary, arguments.rounds);
+    let many = sealed::measure(binary, &files.key, &files.folder, &small, rounds)?;
+    let (digests, absent) = digests::measure(binary, &files.folder, &small, rounds)?;
     absent.iter().for_each(|why| println!("absent: {why}"));
     about.absent = absent;
     about.warn();
@@ -132,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         let value = json!({
             "about": about.json(), "bytes": arguments.size, "folder": arguments.dir,
             "cp_seconds": cp, "encrypt_seconds": encrypt, "ratio": ratio, "best_ratio": best_ratio,
-            "digests": digests,
+            "many": many, "digests": digests,
         });
         let text = serde_json::to_string_pretty(&value).expect("values without odd keys") + "\n";
         let stem = about.stem() + "-file";

@@ -17,9 +17,11 @@ mod peers;
 mod plot;
 mod record;
 mod report;
+mod sealed;
 mod sparc;
 mod targets;
 mod timing;
+mod turns;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

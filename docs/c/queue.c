@@ -1,5 +1,5 @@
 /*
- * Many objects in flight: on the thread that polls, then on an accelerator's own thread.
+ * Many objects in flight: on the thread that polls, then on an accelerator's own thread; and more than a queue holds.
  *
  *     cc queue.c $(pkg-config --cflags --libs millstream) -o queue
  */
@@ -70,6 +70,41 @@ static void run(millstream_queue *queue, const char *name)
     check(millstream_queue_remove_key(queue, key));
 }
 
+/* 64 messages through a queue that holds 4: it is full most of the time, and room in it is awaited. */
+static void stream(millstream_thread *thread)
+{
+    millstream_queue_options options;
+    millstream_request request;
+    millstream_buffer *buffer;
+    millstream_queue *queue;
+    millstream_done done;
+    int i, right = 0;
+
+    memset(&options, 0, sizeof options);
+    options.depth = 4;
+    options.arena_bytes = 1 << 20;
+    check(millstream_thread_queue(thread, &options, &queue));
+    for (i = 0; i < 64; i++) {
+        check(millstream_buffer_new(queue, BYTES, &buffer));
+        memset(&request, 0, sizeof request);
+        request.kind = MILLSTREAM_KIND_DIGEST;
+        request.algorithm = MILLSTREAM_ALGORITHM_SHA256;
+        request.source = buffer;
+        /* A minute at most. What ends meanwhile is kept for millstream_queue_poll(). */
+        check(millstream_queue_submit_wait(queue, &request, UINT64_C(60000000000), NULL));
+        while (millstream_queue_poll(queue, &done) == MILLSTREAM_STATUS_OK) {
+            right += done.status == MILLSTREAM_STATUS_OK;
+            check(millstream_buffer_free(done.source));
+        }
+    }
+    while (millstream_queue_wait(queue, &done) == MILLSTREAM_STATUS_OK) {
+        right += done.status == MILLSTREAM_STATUS_OK;
+        check(millstream_buffer_free(done.source));
+    }
+    printf("through a queue of 4: %d of 64\n", right);
+    millstream_queue_free(queue);
+}
+
 int main(void)
 {
     millstream_queue_options options;
@@ -87,6 +122,7 @@ int main(void)
     check(millstream_thread_queue(thread, &options, &queue));
     run(queue, "on a thread");
     millstream_queue_free(queue);
+    stream(thread);
     millstream_thread_free(thread);
     return 0;
 }

@@ -1,4 +1,4 @@
-_millstream() {
+_millstream_words() {
     local i cur prev opts cmd
     COMPREPLY=()
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -235,12 +235,16 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__completions)
-            opts="-h -V --help --version bash elvish fish powershell zsh millstream digest mac encrypt decrypt"
+            opts="-h -V --running --help --version bash elvish fish powershell zsh millstream digest mac encrypt decrypt"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --running)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -249,7 +253,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__decrypt)
-            opts="-l -v -k -K -T -i -o -q -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --algorithm --help --version"
+            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -316,6 +320,14 @@ _millstream() {
                     return 0
                     ;;
                 --iter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suffix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -383,7 +395,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__encrypt)
-            opts="-l -v -k -K -T -i -o -q -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --algorithm --help --version"
+            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -450,6 +462,14 @@ _millstream() {
                     return 0
                     ;;
                 --iter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suffix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1264,3 +1284,28 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
 else
     complete -F _millstream -o bashdefault -o default millstream
 fi
+
+_millstream() {
+    local before="$3"
+    # The sign in --option=value is a word of its own.
+    if [[ "$before" == = && $COMP_CWORD -ge 2 ]]; then
+        before="${COMP_WORDS[COMP_CWORD-2]}"
+    fi
+    case "${COMP_WORDS[1]},$before" in
+        speed,--ways | speed,--show | speed,--against | run,--without | run,--with-only | compare,--without | compare,--with-only | trace,--without | trace,--with-only)
+            _millstream_words "$1" "${2##*,}" "$before"
+            if [[ "$2" == *,* ]]; then
+                COMPREPLY=("${COMPREPLY[@]/#/${2%,*},}")
+            fi
+            return
+            ;;
+        *,--socket) ;;
+        revoke,* | move,*)
+            if [[ "$2" != -* ]]; then
+                COMPREPLY=($(compgen -W "$("$1" completions --running "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f1)" -- "$2"))
+                return
+            fi
+            ;;
+    esac
+    _millstream_words "$1" "$2" "$before"
+}

@@ -41,8 +41,8 @@ complete -c millstream -n "__fish_millstream_needs_command" -f -a "revoke" -d 'T
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "move" -d 'Move a grant to another worker'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "reload" -d 'Have the running service read its policy file again'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "keygen" -d 'Make a key'
-complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt files or standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d 'Decrypt files or standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
@@ -574,7 +574,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s V -l ve
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, or with -, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, or with -, standard input; several are like operands' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l format -d 'The file format; decrypt recognises authenticated formats by itself' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
 solaris\t'The format of the Solaris commands, version 1'
@@ -585,6 +585,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l aad -d
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iv -d 'The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iv-file -d 'The file whose bytes are the initialisation vector (format raw)' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iter -d 'Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l output-dir -d 'The folder for the outputs of several files [default: beside each]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l suffix -d 'The end of encrypted files\' names: encrypt adds it, decrypt takes it away [default: .enc]' -r
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s a -l algorithm -d 'The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them' -r -f -a "aes\t''
 arcfour\t''
 des\t''
@@ -614,12 +616,13 @@ complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s l -l l
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s v -l verbose -d 'Draw the progress bar of the Solaris commands'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l no-pad -d 'Do no padding: leave the last block as it is, in ECB and CBC (format raw)'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s q -l quiet -d 'Show no progress bar and no warning'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s f -l force -d 'Replace files that have the names of outputs'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, or with -, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, or with -, standard input; several are like operands' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l format -d 'The file format; decrypt recognises authenticated formats by itself' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
 solaris\t'The format of the Solaris commands, version 1'
@@ -630,6 +633,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l aad -d
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iv -d 'The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iv-file -d 'The file whose bytes are the initialisation vector (format raw)' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iter -d 'Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l output-dir -d 'The folder for the outputs of several files [default: beside each]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l suffix -d 'The end of encrypted files\' names: encrypt adds it, decrypt takes it away [default: .enc]' -r
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s a -l algorithm -d 'The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them' -r -f -a "aes\t''
 arcfour\t''
 des\t''
@@ -659,6 +664,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s l -l l
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s v -l verbose -d 'Draw the progress bar of the Solaris commands'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l no-pad -d 'Do no padding: leave the last block as it is, in ECB and CBC (format raw)'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s q -l quiet -d 'Show no progress bar and no warning'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s f -l force -d 'Replace files that have the names of outputs'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s a -l algorithm -d 'The algorithm; -l lists them' -r -f -a "sha1\t''
@@ -706,6 +712,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand mac" -s h -l help 
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand man" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand man" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand completions" -l running -d 'Print the grants or workers that may follow these words of a command line, for the scripts' -r
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
@@ -723,8 +730,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fi
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "move" -d 'Move a grant to another worker'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "reload" -d 'Have the running service read its policy file again'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "keygen" -d 'Make a key'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "encrypt" -d 'Encrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "encrypt" -d 'Encrypt files or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "decrypt" -d 'Decrypt files or standard input'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "man" -d 'Write the manual pages into a directory'
@@ -734,3 +741,14 @@ complete -c millstream -n "__fish_millstream_using_subcommand doctor" -f -a "mac
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -f -a "aes aes-xts camellia chacha20-poly1305 hmac tink"
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -f -a "bash elvish fish powershell zsh millstream digest mac encrypt decrypt"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -r -f -a "(__fish_complete_list , 'string split \" \" \"direct batch queue queue-thread isolated openssl openssl-oneshot pkcs11 softhsm p11-kit\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l show -r -f -a "(__fish_complete_list , 'string split \" \" \"kb gb ops ns cycles p50 p99 times\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l against -r -f -a "(__fish_complete_list , 'string split \" \" \"softhsm p11-kit\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand run" -l without -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand run" -l with-only -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand compare" -l without -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand compare" -l with-only -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand trace" -l without -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand trace" -l with-only -r -f -a "(__fish_complete_list , 'string split \" \" \"aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx\"')"
+complete -c millstream -n "__fish_millstream_using_subcommand revoke" -f -a "(millstream completions --running (commandline -opc)[2..-1] 2>/dev/null)"
+complete -c millstream -n "__fish_millstream_using_subcommand move" -f -a "(millstream completions --running (commandline -opc)[2..-1] 2>/dev/null)"

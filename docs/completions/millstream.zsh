@@ -71,28 +71,11 @@ _arguments "${_arguments_options[@]}" : \
 '*--depth=[Objects in flight, for the ways that can have several \[default\: 64; 1,32 beside isolated keys\]]:N:_default' \
 '--threads=[Threads that compute at the same time]:N:_default' \
 '--seconds=[Seconds for each way at each length]:S:_default' \
-'*--ways=[Measure only these ways \[default\: all available ones except queue-thread\]]:WAY:((direct\:"One object per call"
-batch\:"Many objects per call, side by side in lanes"
-queue\:"Operations in flight, computed on the thread that polls for results"
-queue-thread\:"Operations in flight, computed on a second thread"
-isolated\:"Operations in flight, computed by the service, which has the keys"
-openssl\:"OpenSSL, with everything fetched and set up beforehand"
-openssl-oneshot\:"OpenSSL, with everything fetched and set up for each object"
-pkcs11\:"The PKCS #11 module"
-softhsm\:"SoftHSM, loaded into the process"
-p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
-'*--show=[The figures to show \[default\: all but kb\]]:MEASURE:((kb\:"1000s of bytes a second, as \`openssl speed\` prints them"
-gb\:"Gigabytes (10^9 bytes) a second"
-ops\:"Operations a second"
-ns\:"Nanoseconds of a thread per object"
-cycles\:"Cycles of the core per object"
-p50\:"The median time of an operation in nanoseconds, from submission to result"
-p99\:"The time that 99 of 100 operations did not exceed"
-times\:"The ratio of the isolated queue'\''s operations a second to those of other ways that keep keys out of reach"))' \
+'*--ways=[Measure only these ways \[default\: all available ones except queue-thread\]]:WAY:_sequence compadd - direct batch queue queue-thread isolated openssl openssl-oneshot pkcs11 softhsm p11-kit' \
+'*--show=[The figures to show \[default\: all but kb\]]:MEASURE:_sequence compadd - kb gb ops ns cycles p50 p99 times' \
 '--openssl=[The libcrypto of OpenSSL 3 to measure \[default\: libcrypto.so.3 if it is there\]]:PATH:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'*--against=[Measure an existing way of keeping keys elsewhere too, set up for this run]:PEER:((softhsm\:"SoftHSM, loaded into the process"
-p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
+'*--against=[Measure an existing way of keeping keys elsewhere too, set up for this run]:PEER:_sequence compadd - softhsm p11-kit' \
 '--pkcs11=[A PKCS #11 module to measure]:PATH:_files' \
 '--token=[The label of its token \[default\: the only one\]]:LABEL:_default' \
 '(--pin-file)--pin=[The token'\''s PIN, which everyone on this machine can see; a file is better]:PIN:_default' \
@@ -122,8 +105,8 @@ _arguments "${_arguments_options[@]}" : \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
 '--report=[Write the report to this file, not to standard error]:FILE:_files' \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
 '--knobs-only[With --without\: only set the variables that libraries read, without tracing the program. Libraries that read none go on using everything]' \
 '--provider[With --without\: put Millstream into the program'\''s OpenSSL, too. Implied by --isolated, --socket, --module and --base]' \
 '--list[List the features that can be withheld, and run nothing; with --json as JSON]' \
@@ -145,8 +128,8 @@ _arguments "${_arguments_options[@]}" : \
 '--runs=[Number of measured runs each way]:N:_default' \
 '--warmup=[Number of unmeasured runs each way before those]:N:_default' \
 '--input=[The file that CMD reads as standard input in each run \[default\: nothing\]]:FILE:_files' \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
 '--knobs-only[Only set the variables that libraries read, without tracing the program]' \
 '--show[Show what CMD writes]' \
 '--json[Write JSON]' \
@@ -165,8 +148,8 @@ _arguments "${_arguments_options[@]}" : \
 '(--without --with-only)*--pid=[The process to trace, with its threads and the processes that it starts from now on. Related processes, such as other workers of a server, are not included\: name each with its own --pid, or several in one, as pidof prints them]:PID:_default' \
 '--seconds=[With --pid\: stop after this many seconds]:N:_default' \
 '--report=[Write the report to this file, not to standard error]:FILE:_files' \
-'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
-'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:(aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx)' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_sequence compadd - aes pclmul sha sse3 ssse3 sse4.1 sse4.2 sse4a popcnt lzcnt movbe rdrand rdseed bmi1 bmi2 adx avx f16c fma xop fma4 avx2 avxvnni avxvnniint8 avxvnniint16 avxneconvert avxifma avx512f avx512dq avx512ifma avx512pf avx512er avx512cd avx512bw avx512vl avx512vbmi avx512vbmi2 avx512vnni avx512bitalg avx512vpopcntdq avx512vnniw avx512fmaps avx512vp2intersect avx512fp16 avx512bf16 avx10 amxtile amxint8 amxbf16 amxfp16 amxcomplex gfni vaes vpclmul sha512 sm3 sm4 keylocker padlock crypto avx512 amx' \
 '--once[Report what ran and what did not, at nearly no cost. This is the default]' \
 '--count[Report how often\: every call of a function is counted, which slows it down]' \
 '--rate[Report how often, estimated from samples at nearly no cost]' \
@@ -268,7 +251,7 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::grants -- Numbers of grants, as `millstream status` shows them:_default' \
+'*:grants -- Numbers of grants, as `millstream status` shows them:_millstream_running' \
 && ret=0
 ;;
 (move)
@@ -278,8 +261,8 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-':grant -- The number of the grant, as `millstream status` shows it:_default' \
-':worker -- The number of the worker:_default' \
+':grant -- The number of the grant, as `millstream status` shows it:_millstream_running' \
+':worker -- The number of the worker:_millstream_running' \
 && ret=0
 ;;
 (reload)
@@ -317,8 +300,8 @@ _arguments "${_arguments_options[@]}" : \
 '--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
 '-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'-i+[The file to read; without it, or with -, standard input]:FILE:_files' \
-'--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
+'*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
+'*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--format=[The file format; decrypt recognises authenticated formats by itself]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
@@ -330,6 +313,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'--output-dir=[The folder for the outputs of several files \[default\: beside each\]]:DIR:_files' \
+'--suffix=[The end of encrypted files'\'' names\: encrypt adds it, decrypt takes it away \[default\: .enc\]]:SUFFIX:_default' \
 '-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
@@ -339,10 +324,13 @@ raw\:"Ciphertext alone"))' \
 '--no-pad[Do no padding\: leave the last block as it is, in ECB and CBC (format raw)]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
+'-f[Replace files that have the names of outputs]' \
+'--force[Replace files that have the names of outputs]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
+'*::files -- Several files, each with an output of its own beside it or in the folder of --output-dir:_files' \
 && ret=0
 ;;
 (decrypt)
@@ -353,8 +341,8 @@ _arguments "${_arguments_options[@]}" : \
 '--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
 '-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'-i+[The file to read; without it, or with -, standard input]:FILE:_files' \
-'--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
+'*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
+'*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--format=[The file format; decrypt recognises authenticated formats by itself]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
@@ -366,6 +354,8 @@ raw\:"Ciphertext alone"))' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'--output-dir=[The folder for the outputs of several files \[default\: beside each\]]:DIR:_files' \
+'--suffix=[The end of encrypted files'\'' names\: encrypt adds it, decrypt takes it away \[default\: .enc\]]:SUFFIX:_default' \
 '-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:(aes arcfour des 3des aes-gcm-hkdf aes-ecb aes-cbc aes-ctr aes-cfb aes-xts aes-gcm chacha20-poly1305 camellia-ecb camellia-cbc camellia-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4)' \
 '-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
@@ -375,10 +365,13 @@ raw\:"Ciphertext alone"))' \
 '--no-pad[Do no padding\: leave the last block as it is, in ECB and CBC (format raw)]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
+'-f[Replace files that have the names of outputs]' \
+'--force[Replace files that have the names of outputs]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
+'*::files -- Several files, each with an output of its own beside it or in the folder of --output-dir:_files' \
 && ret=0
 ;;
 (digest)
@@ -447,6 +440,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
+'*--running=[Print the grants or workers that may follow these words of a command line, for the scripts]::RUNNING:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -582,8 +576,8 @@ _millstream_commands() {
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'keygen:Make a key' \
-'encrypt:Encrypt a file or standard input' \
-'decrypt:Decrypt a file or standard input' \
+'encrypt:Encrypt files or standard input' \
+'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -650,8 +644,8 @@ _millstream__subcmd__help_commands() {
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'keygen:Make a key' \
-'encrypt:Encrypt a file or standard input' \
-'decrypt:Decrypt a file or standard input' \
+'encrypt:Encrypt files or standard input' \
+'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -834,6 +828,15 @@ _millstream__subcmd__status_commands() {
 _millstream__subcmd__trace_commands() {
     local commands; commands=()
     _describe -t commands 'millstream trace commands' commands "$@"
+}
+
+(( $+functions[_millstream_running] )) ||
+_millstream_running() {
+    local -a running
+    running=(${(f)"$(millstream completions --running "${(@)words[1,CURRENT-1]}" 2>/dev/null)"})
+    running=(${running//:/\\:})
+    running=(${running/$'\t'/:})
+    _describe -V running running
 }
 
 if [ "$funcstack[1]" = "_millstream" ]; then

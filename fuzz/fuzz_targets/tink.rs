@@ -3,8 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_files::tink::{Key, Parameters, decrypt, encrypt};
 use millstream_cpu::Features;
+use millstream_files::small::{Sealed, open_each};
+use millstream_files::tink::{Key, Parameters, decrypt, encrypt};
 
 const AAD: &[u8] = b"associated";
 
@@ -37,4 +38,16 @@ fuzz_target!(|data: &[u8]| {
     let result = decrypt(features, &sealed[..], &mut opened, &key, AAD);
     assert!(result.is_err() || untouched, "a changed stream verified");
     assert!(plaintext.starts_with(&opened), "unverified bytes were written");
+
+    // Among others, a stream of one segment ends as it does alone.
+    if sealed.len() <= parameters.segment_bytes {
+        let stream = Sealed { key: &key, associated_data: AAD, bytes: &sealed };
+        for among in open_each(features, &[stream; 5]) {
+            match (&result, among) {
+                (Ok(()), Ok(bytes)) => assert!(*bytes == opened, "other bytes among others"),
+                (Err(_), Err(_)) => {}
+                _ => panic!("alone and among others, a stream ends differently"),
+            }
+        }
+    }
 });

@@ -1759,7 +1759,7 @@ void millstream_queue_free(struct millstream_queue *queue);
 size_t millstream_queue_depth(const struct millstream_queue *queue);
 
 /**
- * The number of operations in flight in a queue; 0 for NULL.
+ * The number of operations in a queue whose end was not taken yet; 0 for NULL.
  */
 size_t millstream_queue_in_flight(const struct millstream_queue *queue);
 
@@ -1851,6 +1851,19 @@ millstream_status millstream_queue_submit(struct millstream_queue *queue,
                                           uint64_t *ticket);
 
 /**
+ * Puts an operation in flight as millstream_queue_submit() does, but waits first for room in a full queue, for
+ * `timeout_ns` nanoseconds at most, or without a limit for UINT64_MAX. Operations that end meanwhile make room and are
+ * kept, in that order, for the next millstream_queue_poll() and millstream_queue_wait().
+ *
+ * Fails as millstream_queue_submit() does: with MILLSTREAM_STATUS_FULL when there was no room in time, and at once when
+ * as many operations as the queue is deep have ended and wait to be taken.
+ */
+millstream_status millstream_queue_submit_wait(struct millstream_queue *queue,
+                                               const struct millstream_request *request,
+                                               uint64_t timeout_ns,
+                                               uint64_t *ticket);
+
+/**
  * Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
  * accelerator executes the submitted operations first; one that sleeps elsewhere is woken. It never waits.
  *
@@ -1861,8 +1874,8 @@ millstream_status millstream_queue_poll(struct millstream_queue *queue,
                                         struct millstream_done *done);
 
 /**
- * Waits for the next operation to end, and takes it as millstream_queue_poll() does. It looks for a bounded time, then
- * sleeps.
+ * Waits for the next operation to end, however long that takes, and takes it as millstream_queue_poll() does. It looks
+ * for a bounded time, then sleeps.
  *
  * Returns MILLSTREAM_STATUS_NOTHING when none is in flight. Fails with MILLSTREAM_STATUS_NULL.
  */

@@ -1,7 +1,10 @@
 //! Queues, as C has them: which buffers and which number of the caller's belong to each operation in flight.
 
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
 use millstream::hash::Hash;
-use millstream::queue::{Buffer, Done, KeyHandle, Queue as Inner, Request, Ticket};
+use millstream::queue::{Buffer, Done, KeyHandle, Queue as Inner, Refusal, Request, Ticket};
 use millstream::{Checksum, cwq};
 
 use crate::failure::Failure;
@@ -13,6 +16,8 @@ pub struct Queue {
     inner: Inner,
     /// The operations in flight by slot, which is the lower half of a ticket.
     flights: Vec<Flight>,
+    /// Operations that have ended, and were taken to make room. Each keeps its buffers until C takes it.
+    ended: VecDeque<(Done, Flight)>,
     /// The mid-state of the last operation that had one.
     state: Vec<u8>,
 }
@@ -127,7 +132,7 @@ impl Queue {
     /// Wraps a queue that was just made.
     pub fn new(inner: Inner) -> Self {
         let flights = (0..inner.depth()).map(|_| Flight::default()).collect();
-        Queue { inner, flights, state: Vec::new() }
+        Queue { inner, flights, ended: VecDeque::new(), state: Vec::new() }
     }
 
     /// Returns the queue itself.
@@ -145,6 +150,31 @@ impl Queue {
     /// Returns the mid-state of the last operation that had one; none before.
     pub fn state(&self) -> &[u8] {
         &self.state
+    }
+
+    /// Returns the number of operations whose end C has not taken.
+    pub fn in_flight(&self) -> usize {
+        self.inner.in_flight() + self.ended.len()
+    }
+
+    /// Waits until an operation can be submitted, for so long at most. Operations that end meanwhile are kept, but
+    /// no more than fit into the queue.
+    pub fn await_room(&mut self, limit: Duration) -> Result<(), Failure> {
+        let began = Instant::now();
+        while self.inner.in_flight() == self.inner.depth() {
+            let left = limit.saturating_sub(began.elapsed());
+            if self.ended.len() >= self.inner.depth() {
+                return Err(Refusal::Full.into());
+            }
+            let done = self.inner.wait_for(left).ok_or(Refusal::Full)?;
+            let flight = self.flight_of(&done);
+            self.ended.push_back((done, flight));
+        }
+        Ok(())
+    }
+
+    fn flight_of(&mut self, done: &Done) -> Flight {
+        std::mem::take(&mut self.flights[done.ticket.to_bits() as u32 as usize])
     }
 
     /// Puts an operation in flight, and returns its ticket's number. If it is refused, C has its buffers back.
@@ -172,8 +202,15 @@ impl Queue {
     /// Takes the next operation that has ended; with `wait` it waits for one if any is in flight.
     #[inline(always)]
     pub fn next(&mut self, wait: bool) -> Result<Ended, Failure> {
-        let done = if wait { self.inner.wait() } else { self.inner.poll() };
-        let Some(mut done) = done else { return Err(Failure::Nothing) };
+        let (mut done, mut flight) = match self.ended.pop_front() {
+            Some(kept) => kept,
+            None => {
+                let done = if wait { self.inner.wait() } else { self.inner.poll() };
+                let done = done.ok_or(Failure::Nothing)?;
+                let flight = self.flight_of(&done);
+                (done, flight)
+            }
+        };
         let mut tag = ([0; 64], 0);
         let computed = done.tag();
         if let Some(place) = tag.0.get_mut(..computed.len()) {
@@ -190,7 +227,6 @@ impl Queue {
         };
         self.state.clear();
         self.state.extend_from_slice(done.state());
-        let mut flight = std::mem::take(&mut self.flights[done.ticket.to_bits() as u32 as usize]);
         let more = if flight.more.is_empty() { Vec::new() } else { done.buffers.take_more() };
         let (source, destination) = (done.buffers.source.take(), done.buffers.destination.take());
         let (source, destination) = flight.give_back(source, destination, more);

@@ -26,7 +26,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
         "batch",
         &["sealed 32 packets of 100 bytes", "sha256 ba7816bf", "crc32c e3069283", "operation 5: authent"],
     ),
-    ("queue", &["inline: 16 of 16 right", "on a thread: 16 of 16 right"]),
+    ("queue", &["inline: 16 of 16 right", "on a thread: 16 of 16 right", "through a queue of 4: 64 of 64"]),
     (
         "isolated",
         &[

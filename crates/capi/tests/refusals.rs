@@ -547,6 +547,8 @@ fn queues() {
     digest.source = c;
     ok!(millstream_queue_submit(queue, &digest, &mut ticket));
     refused!(Full, "full", millstream_queue_submit(queue, &request(Kind::Null), null_mut()));
+    refused!(Null, "queue", millstream_queue_submit_wait(null_mut(), &digest, 0, null_mut()));
+    refused!(Null, "request", millstream_queue_submit_wait(queue, null(), 0, null_mut()));
     let mut done: Done = unsafe { std::mem::zeroed() };
     refused!(Null, "done", millstream_queue_poll(queue, null_mut()));
     refused!(Null, "queue", millstream_queue_wait(null_mut(), &mut done));

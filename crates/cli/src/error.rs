@@ -47,7 +47,12 @@ pub enum Error {
         source: io::Error,
     },
     /// A file where a new one was to be made, which must replace none.
-    Exists(PathBuf),
+    Exists {
+        /// The path.
+        path: PathBuf,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// A directory where a file is needed.
     Directory(PathBuf),
     /// Reading failed after it began.
@@ -165,9 +170,8 @@ impl fmt::Display for Error {
             Error::Open { path, source } => {
                 write!(f, "can not open input file {}: {}", shown::path(path), plain(source))
             }
-            Error::Exists(path) => {
-                let path = shown::path(path);
-                write!(f, "{path}: is there already, and a key never replaces a file; name another one")
+            Error::Exists { path, remedy } => {
+                write!(f, "{}: is there already; {remedy}", shown::path(path))
             }
             Error::Directory(path) => {
                 write!(f, "{}: is a directory; name a file", shown::path(path))

@@ -1,10 +1,11 @@
 //! Outputs: standard output, a device, or a file that gets its name only when it is complete.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -37,6 +38,10 @@ pub struct Pending {
     hidden: Option<PathBuf>,
     /// True when the file must not replace another.
     is_fresh: bool,
+    /// True when nothing else holds the contents.
+    is_only_copy: bool,
+    /// True when other outputs of the same command follow.
+    is_one_of_many: bool,
     /// The owner and the mode of the file that has the final name now.
     replaces: Option<Access>,
 }
@@ -76,7 +81,29 @@ impl Output {
     /// # Errors
     /// The same as for [`Output::named`].
     pub fn as_private_as(path: &Path, source: &File) -> Result<Self, Error> {
-        Output::with_mode(path, |directory| private_mode(source, directory))
+        Output::with_mode(path, |directory| match source.metadata() {
+            Ok(found) => private_mode(source, &found, directory),
+            Err(_) => 0o600,
+        })
+    }
+
+    /// Opens one of the files that a command makes, with this mode before the umask. `replace` says if it may replace
+    /// another file.
+    ///
+    /// # Errors
+    /// Fails when it can't be written.
+    pub fn one_of_many(path: &Path, mode: u32, replace: bool) -> Result<Self, Error> {
+        let mut output = if replace {
+            Output::with_mode(path, |_| mode)?
+        } else {
+            let failed = |source| Error::Write { name: shown::path(path), source };
+            Output::Pending(Pending::new(path, None, mode).map_err(failed)?)
+        };
+        if let Output::Pending(pending) = &mut output {
+            pending.is_fresh = !replace;
+            pending.is_one_of_many = true;
+        }
+        Ok(output)
     }
 
     /// Opens a file that only its owner may read, and that never replaces another, whatever comes meanwhile.
@@ -86,10 +113,12 @@ impl Output {
     pub fn fresh(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Write { name: shown::path(path), source };
         if path.symlink_metadata().is_ok() {
-            return Err(Error::Exists(path.to_owned()));
+            let remedy = "a key never replaces a file, so name another one";
+            return Err(Error::Exists { path: path.to_owned(), remedy });
         }
         let mut pending = Pending::new(path, None, 0o600).map_err(failed)?;
         pending.is_fresh = true;
+        pending.is_only_copy = true;
         Ok(Output::Pending(pending))
     }
 
@@ -176,7 +205,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
-fn is_stream(found: &std::fs::Metadata) -> bool {
+fn is_stream(found: &Metadata) -> bool {
     let kind = found.file_type();
     kind.is_char_device() || kind.is_fifo() || kind.is_block_device() || kind.is_socket()
 }
@@ -184,7 +213,7 @@ fn is_stream(found: &std::fs::Metadata) -> bool {
 impl Pending {
     fn new(path: &Path, replaces: Option<Access>, mode: u32) -> io::Result<Self> {
         match nameless(directory(path), mode) {
-            Ok(file) => Ok(Pending { file, path: path.to_owned(), hidden: None, is_fresh: false, replaces }),
+            Ok(file) => Ok(Pending::of(file, path, None, replaces)),
             Err(_) => Pending::with_hidden_name(path, replaces, mode),
         }
     }
@@ -197,8 +226,13 @@ impl Pending {
             OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(hidden)
         };
         let (file, hidden) = with_free_name(path, create)?;
-        untidy.temporary = Some(hidden.clone());
-        Ok(Pending { file, path: path.to_owned(), hidden: Some(hidden), is_fresh: false, replaces })
+        untidy.temporaries.push(hidden.clone());
+        Ok(Pending::of(file, path, Some(hidden), replaces))
+    }
+
+    fn of(file: File, path: &Path, hidden: Option<PathBuf>, replaces: Option<Access>) -> Self {
+        let (is_fresh, is_only_copy, is_one_of_many) = (false, false, false);
+        Pending { file, path: path.to_owned(), hidden, is_fresh, is_only_copy, is_one_of_many, replaces }
     }
 
     fn finish(mut self) -> io::Result<()> {
@@ -209,17 +243,20 @@ impl Pending {
             // Until this returns, the old file is the only copy that survives a power failure.
             self.file.sync_all()?;
         }
-        if self.is_fresh {
-            // Nothing else holds the contents, which is a key.
+        if self.is_only_copy {
             self.file.sync_all()?;
+        }
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let link = |name: &Path| rustix::fs::linkat(CWD, &own, CWD, name, AtFlags::SYMLINK_FOLLOW);
+        if self.hidden.is_none() && self.is_fresh && self.is_one_of_many {
+            // There is nothing to clean up, before or after, so threads need not wait for each other.
+            return Ok(link(&self.path)?);
         }
         let mut untidy = signals::untidy();
         if self.hidden.is_none() {
-            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-            let link = |name: &Path| rustix::fs::linkat(CWD, &own, CWD, name, AtFlags::SYMLINK_FOLLOW);
             match link(&self.path) {
                 Ok(()) => {
-                    untidy.committed = true;
+                    untidy.committed = !self.is_one_of_many;
                     return Ok(());
                 }
                 Err(Errno::EXIST) if !self.is_fresh => {}
@@ -227,7 +264,7 @@ impl Pending {
             }
             // A link can't replace a name; only a rename can.
             let ((), hidden) = with_free_name(&self.path, |hidden| Ok(link(hidden)?))?;
-            untidy.temporary = Some(hidden.clone());
+            untidy.temporaries.push(hidden.clone());
             self.hidden = Some(hidden);
         }
         if let Some(hidden) = &self.hidden {
@@ -237,9 +274,8 @@ impl Pending {
                 std::fs::rename(hidden, &self.path)?;
             }
         }
-        self.hidden = None;
-        untidy.temporary = None;
-        untidy.committed = true;
+        untidy.forget(self.hidden.take());
+        untidy.committed = !self.is_one_of_many;
         Ok(())
     }
 }
@@ -247,15 +283,20 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(hidden) = self.hidden.take() {
-            let _ = std::fs::remove_file(hidden);
-            signals::untidy().temporary = None;
+            let _ = std::fs::remove_file(&hidden);
+            signals::untidy().forget(Some(hidden));
         }
     }
 }
 
+/// Returns the mode for a new file of that name, so that nobody can read it who can't read `source`, of which
+/// this was found. If that is a pipe or a device, nobody has said who may read its data, so only the new file's owner may.
+pub fn mode_as_private_as(path: &Path, source: &File, found: &Metadata) -> u32 {
+    private_mode(source, found, directory(path))
+}
+
 /// Returns the mode for a new file in `directory`, so that nobody can read it who can't read `source`.
-fn private_mode(source: &File, directory: &Path) -> u32 {
-    let Ok(found) = source.metadata() else { return 0o600 };
+fn private_mode(source: &File, found: &Metadata, directory: &Path) -> u32 {
     if !found.is_file() {
         return 0o600;
     }
@@ -307,7 +348,10 @@ fn directory(path: &Path) -> &Path {
 
 /// Makes a file without a name, which can be given one through `/proc` (open(2), `O_TMPFILE`).
 fn nameless(directory: &Path, mode: u32) -> io::Result<File> {
-    std::fs::metadata("/proc/self/fd")?;
+    static HAS_PROC: OnceLock<bool> = OnceLock::new();
+    if !HAS_PROC.get_or_init(|| Path::new("/proc/self/fd").exists()) {
+        return Err(Errno::NOENT.into());
+    }
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode))?))
 }
@@ -370,7 +414,7 @@ mod tests {
 
             let mut pending = make(&path, None, 0o666).unwrap();
             pending.file.write_all(b"new").unwrap();
-            assert_eq!(signals::untidy().temporary, pending.hidden);
+            assert_eq!(signals::untidy().temporaries, Vec::from_iter(pending.hidden.clone()));
             assert!(!path.exists());
             drop(pending);
             assert_eq!(names(place.path()), [""; 0]);
@@ -389,7 +433,7 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), b"newer");
             assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
             assert_eq!(names(place.path()), ["out"]);
-            assert_eq!(signals::untidy().temporary, None);
+            assert_eq!(signals::untidy().temporaries, [""; 0].map(PathBuf::from));
         }
     }
 }

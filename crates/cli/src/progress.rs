@@ -116,6 +116,14 @@ impl Progress {
         }
     }
 
+    /// Has a message written where the bar is, which comes back below it.
+    pub fn suspend(&self, write: impl FnOnce()) {
+        match self {
+            Progress::Bar(bar) => bar.suspend(write),
+            Progress::Silent | Progress::Solaris(_) => write(),
+        }
+    }
+
     /// Ends the display.
     pub fn finish(&self, done: bool) {
         match self {

@@ -1,10 +1,10 @@
 //! Cleans up after an interrupted command.
 //!
-//! One thread waits for signals. When SIGINT, SIGTERM or SIGHUP comes, it removes the temporary file, if
-//! there is one with a name, and the temporary directory. It ends the processes that were started and gives
+//! One thread waits for signals. When SIGINT, SIGTERM or SIGHUP comes, it removes the temporary files
+//! that have a name, and the temporary directory. It ends the processes that were started and gives
 //! the terminal its echo and its cursor back. Then it ends the process with 128 and the signal's number (130,
 //! 143, 129). An output gets its final name under the same lock, so that the name is either there with the
-//! whole file behind it or not at all.
+//! whole file behind it or not at all. Of many outputs, those that are complete stay.
 //!
 //! When the process is stopped from the terminal (SIGTSTP), the shell that comes forward finds the terminal
 //! as it was. When the process goes on (SIGCONT), the terminal is set again as the command needs it.
@@ -27,8 +27,8 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 /// The things to clean up before the process ends.
 #[derive(Default)]
 pub(crate) struct Untidy {
-    /// A file that has a name but not yet its final one.
-    pub(crate) temporary: Option<PathBuf>,
+    /// Files that have a name but not yet their final one.
+    pub(crate) temporaries: Vec<PathBuf>,
     /// The controlling terminal, where its settings were changed.
     pub(crate) terminal: Option<Terminal>,
     /// True when the terminal's cursor was hidden.
@@ -39,8 +39,15 @@ pub(crate) struct Untidy {
     pub(crate) children: Vec<Pid>,
     /// A progress bar on the screen.
     pub(crate) progress: Option<ProgressBar>,
-    /// True when the output has its final name, so that it is too late to undo anything.
+    /// True when the only output has its final name, so that it is too late to undo anything.
     pub(crate) committed: bool,
+}
+
+impl Untidy {
+    /// Takes a file from the list, if it is there.
+    pub(crate) fn forget(&mut self, temporary: Option<PathBuf>) {
+        self.temporaries.retain(|path| Some(path) != temporary.as_ref());
+    }
 }
 
 /// A terminal whose settings were changed for a while.
@@ -59,7 +66,7 @@ pub(crate) const HIDE_CURSOR: &str = "\x1b[?25l";
 pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 
 static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy {
-    temporary: None,
+    temporaries: Vec::new(),
     terminal: None,
     cursor_hidden: false,
     directory: None,
@@ -98,7 +105,7 @@ pub(crate) fn install() {
 }
 
 fn tidy(untidy: &Untidy) {
-    if let Some(path) = &untidy.temporary {
+    for path in &untidy.temporaries {
         let _ = std::fs::remove_file(path);
     }
     for child in untidy.children.iter().rev() {

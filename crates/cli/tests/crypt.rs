@@ -379,8 +379,7 @@ fn without_a_terminal_the_remedy_is_named() {
 fn options_that_a_format_has_no_use_for_are_refused() {
     let place = place_with_key();
     for (line, words) in [
-        ("encrypt operand", &["operand"][..]),
-        ("encrypt -l -v", &["-l allows no other option or file"]),
+        ("encrypt -l -v", &["-l allows no other option or file"][..]),
         ("decrypt -k key -l", &["-l allows no other option or file"]),
         ("encrypt -k key -K label", &["-k and -K"]),
         ("encrypt -T token -a aes", &["-T needs -K"]),

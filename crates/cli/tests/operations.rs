@@ -3,37 +3,25 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{MILLSTREAM, Place, bytes};
+use common::{Place, bytes};
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A service that serves metrics at a socket beside its own.
-struct Service {
-    place: Place,
-    child: Child,
-}
+struct Service(common::Service);
 
 impl Service {
     fn start() -> Service {
-        let place = Place::new();
-        let mut command = Command::new(MILLSTREAM);
-        command.args(["serve", "-q", "--ready-fd", "1", "--socket", "s", "--metrics", "unix:m"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).current_dir(place.path(""));
-        let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "s\n");
-        Service { place, child }
+        Service(common::Service::start("--metrics unix:m"))
     }
 
     fn scrape(&self) -> String {
-        let mut stream = UnixStream::connect(self.place.path("m")).unwrap();
+        let mut stream = UnixStream::connect(self.0.place.path("m")).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -43,19 +31,12 @@ impl Service {
 
     /// Has codes of files computed by a client that attaches, works and is gone.
     fn work(&self, files: usize, len: usize) {
-        self.place.key("key", bytes(32));
+        self.0.place.key("key", bytes(32));
         let names: Vec<String> = (0..files).map(|n| format!("file{n}")).collect();
         for name in &names {
-            self.place.write(name, bytes(len));
+            self.0.place.write(name, bytes(len));
         }
-        self.place.words(&format!("mac -I --socket s -a sha256_hmac -k key {}", names.join(" "))).good();
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.place.words(&format!("mac -I --socket s -a sha256_hmac -k key {}", names.join(" "))).good();
     }
 }
 
@@ -167,7 +148,7 @@ fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
     let service = Service::start();
     service.work(1, 1);
     // A family without a member is not told.
-    service.place.words("revoke 999 --socket s").bad(1, &["999"]);
+    service.0.place.words("revoke 999 --socket s").bad(1, &["999"]);
     let until = Instant::now() + PATIENCE;
     let metrics = loop {
         let metrics = service.scrape();

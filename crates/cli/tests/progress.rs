@@ -61,3 +61,23 @@ fn there_is_none_in_a_pipe() {
     let (code, shown) = Terminal::new(&place, &shell).end();
     assert_eq!((code, lines(&shown).len()), (Some(0), 1), "{shown:?}");
 }
+
+#[test]
+fn several_files_share_a_bar() {
+    let place = Place::new();
+    place.key("key", common::bytes(32));
+    File::create(place.path("a")).unwrap().set_len(40 << 20).unwrap();
+    File::create(place.path("b")).unwrap().set_len(40 << 20).unwrap();
+    place.run("mkfifo", ["pipe"], b"").good();
+    // Nobody writes to the pipe, so the bar stays.
+    let shell =
+        format!("stty cols 80 rows 24; trap : INT; {MILLSTREAM} encrypt -k key a gone pipe b; echo code $?");
+    let mut terminal = Terminal::new(&place, &shell);
+    let shown = terminal.see("80.00 MiB of 80.00 MiB");
+    assert!(shown.contains("can not open input file gone"), "{shown}");
+    terminal.type_in("\x03");
+    terminal.see("code 130");
+    terminal.end();
+    let shell = format!("exec {MILLSTREAM} encrypt -q -f -k key a b");
+    assert_eq!(Terminal::new(&place, &shell).end(), (Some(0), String::new()));
+}

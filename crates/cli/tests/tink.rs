@@ -119,6 +119,29 @@ fn both_ways(place: &Place, tink: &mut Tink, ours: &str, theirs: &str, lengths: 
     }
 }
 
+/// Files of both keys are decrypted together, and Tink reads files that were encrypted together.
+fn several_files(place: &Place, tink: &mut Tink) {
+    let lengths = [0, 100, 4096 - 40 - 16, 100_000];
+    std::fs::create_dir(place.path("several")).unwrap();
+    for len in lengths {
+        place.write("plain", bytes(len));
+        for name in ["old", "new"] {
+            tink.run(["encrypt", name, "plain", &format!("{name}{len}.enc"), ""]);
+        }
+        place.write(&format!("ours{len}"), bytes(len));
+    }
+    let names = |of: &str, end: &str| lengths.map(|len| format!("{of}{len}{end}")).join(" ");
+    let sealed = format!("{} {}", names("old", ".enc"), names("new", ".enc"));
+    place.words(&format!("decrypt -q -k both --output-dir several {sealed}")).good();
+    place.words(&format!("encrypt -q -k both {}", names("ours", ""))).good();
+    for len in lengths {
+        tink.run(["decrypt", "new", &format!("ours{len}.enc"), "opened", ""]);
+        for name in [format!("several/old{len}"), format!("several/new{len}"), "opened".to_owned()] {
+            assert!(place.read(&name) == bytes(len), "{name}, {len} bytes");
+        }
+    }
+}
+
 /// Plaintext around the segment boundaries.
 fn lengths(segment: usize, header: usize) -> [usize; 7] {
     let first = segment - header - 16;
@@ -203,6 +226,7 @@ fn an_older_key_of_a_keyset_still_decrypts() {
         tink.run(["decrypt", "new", "sealed", "opened", ""]);
         assert!(place.read("opened") == bytes(len));
     }
+    several_files(&place, &mut tink);
     let mut disabled = new.clone();
     disabled["key"][0]["status"] = "DISABLED".into();
     place.key("both", disabled.to_string());

@@ -21,6 +21,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `tink.rs`, `openssl.rs`, `solaris.rs`, `raw.rs` | one format each |
+//! | `small.rs` | many small files of Tink at once |
 //! | `keyset.rs`, `passphrase.rs` | Tink's keysets, and the preamble for a passphrase in place of a key |
 //! | `detect.rs` | the recognition of formats |
 //! | `cipher.rs`, `pbkdf2.rs` | the ciphers and the key derivation in formats |
@@ -37,6 +38,7 @@ pub mod passphrase;
 pub mod pbkdf2;
 pub mod pipeline;
 pub mod raw;
+pub mod small;
 pub mod solaris;
 pub mod tink;
 

@@ -49,7 +49,7 @@ impl Parameters {
     /// The largest segment that is read, in bytes. Each worker holds one.
     pub const MOST_SEGMENT_BYTES: usize = 64 << 20;
 
-    fn header_len(&self) -> usize {
+    pub(crate) fn header_len(&self) -> usize {
         1 + self.derived_key_bytes + NONCE_PREFIX
     }
 
@@ -129,7 +129,24 @@ impl Key {
         self.parameters
     }
 
-    fn stream(&self, features: Features, header: &[u8], associated_data: &[u8]) -> Result<Stream, Error> {
+    /// Reads a stream's header, which must be as long as this key's streams have it.
+    pub(crate) fn read_header(&self, reader: &mut impl Read, header: &mut [u8]) -> Result<(), Error> {
+        read_header(reader, &mut header[..1])?;
+        if usize::from(header[0]) != header.len() {
+            let why =
+                format!("its header would have {} bytes where this key's have {}", header[0], header.len());
+            return Err(Error::NotThisFormat { format: FORMAT, why });
+        }
+        read_header(reader, &mut header[1..])
+    }
+
+    /// Derives the key of the stream with this header.
+    pub(crate) fn stream(
+        &self,
+        features: Features,
+        header: &[u8],
+        associated_data: &[u8],
+    ) -> Result<Stream, Error> {
         let salt = &header[1..1 + self.parameters.derived_key_bytes];
         let mut key = Zeroizing::new(vec![0; self.parameters.derived_key_bytes]);
         hkdf::derive(features, self.parameters.hash, salt, &self.secret, associated_data, &mut key)?;
@@ -140,8 +157,8 @@ impl Key {
 }
 
 /// One stream's key and nonce prefix.
-struct Stream {
-    gcm: Gcm,
+pub(crate) struct Stream {
+    pub(crate) gcm: Gcm,
     prefix: [u8; NONCE_PREFIX],
 }
 
@@ -150,11 +167,20 @@ impl Stream {
         let most = u64::from(u32::MAX);
         let number =
             u32::try_from(segment).map_err(|_| Error::Limit { what: "segments", given: segment, most })?;
+        Ok(self.nonce_of(number, last))
+    }
+
+    /// Returns the nonce of the only segment.
+    pub(crate) fn only_nonce(&self) -> [u8; 12] {
+        self.nonce_of(0, true)
+    }
+
+    fn nonce_of(&self, number: u32, last: bool) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[..NONCE_PREFIX].copy_from_slice(&self.prefix);
         nonce[NONCE_PREFIX..11].copy_from_slice(&number.to_be_bytes());
         nonce[11] = u8::from(last);
-        Ok(nonce)
+        nonce
     }
 
     fn seal(&self, segment: u64, last: bool, bytes: &mut Vec<u8>) -> Result<(), Error> {
@@ -166,16 +192,22 @@ impl Stream {
     }
 
     fn open(&self, segment: u64, last: bool, bytes: &mut Vec<u8>) -> Result<(), Error> {
-        let tampered = Error::Tampered { segment };
-        let Some((data, tag)) = bytes.split_last_chunk_mut::<TAG>() else { return Err(tampered) };
+        let Some((data, tag)) = bytes.split_last_chunk_mut::<TAG>() else {
+            return Err(Error::Tampered { segment });
+        };
         let len = data.len();
         let nonce = self.nonce(segment, last)?;
-        self.gcm.open(&nonce, &[], InOut::in_place(data), tag).map_err(|error| match error {
-            EngineError::Authentication => tampered,
-            other => other.into(),
-        })?;
+        self.gcm.open(&nonce, &[], InOut::in_place(data), tag).map_err(Stream::refused(segment))?;
         bytes.truncate(len);
         Ok(())
+    }
+
+    /// Returns the error of a segment that the engine refuses.
+    pub(crate) fn refused(segment: u64) -> impl Fn(EngineError) -> Error {
+        move |error| match error {
+            EngineError::Authentication => Error::Tampered { segment },
+            other => other.into(),
+        }
     }
 }
 
@@ -207,12 +239,7 @@ pub fn open(
     associated_data: &[u8],
 ) -> Result<Job, Error> {
     let mut header = vec![0; key.parameters.header_len()];
-    read_header(reader, &mut header[..1])?;
-    if usize::from(header[0]) != header.len() {
-        let why = format!("its header would have {} bytes where this key's have {}", header[0], header.len());
-        return Err(Error::NotThisFormat { format: FORMAT, why });
-    }
-    read_header(reader, &mut header[1..])?;
+    key.read_header(reader, &mut header)?;
     let stream = Arc::new(key.stream(features, &header, associated_data)?);
     let worker = move || -> Worker {
         let stream = Arc::clone(&stream);

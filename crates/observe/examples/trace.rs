@@ -71,13 +71,15 @@ fn trace(options: Options, pid: i32, guard: millstream_observe::trace::guard::Gu
 fn show(findings: &Findings) {
     eprintln!("mode {} samples {} {:?}", findings.mode.name(), findings.samples, findings.cost);
     for process in &findings.processes {
-        eprintln!("process {} {:?} {}", process.pid, process.watched, process.command);
+        eprintln!("process {} {:?} {}", process.pid, process.watched, process.command.display());
     }
     for module in &findings.modules {
         let stood = (module.watched.total(), module.unproved.total(), module.unwatchable);
         eprintln!(
             "module {} {:?} present: {} watched,unproved,unwatchable: {stood:?}",
-            module.path, module.library, module.present
+            module.path.display(),
+            module.library,
+            module.present
         );
         for function in module.functions.iter().filter(|function| function.hits > 0) {
             eprintln!(

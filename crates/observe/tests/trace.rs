@@ -291,7 +291,12 @@ fn java_s_own_code_is_watched() {
         let run = launched(mode, java.to_str().unwrap(), &["-cp", folder.to_str().unwrap(), "Rounds", "4"]);
         run.assert_right();
         assert_eq!(run.number("wrong"), 0);
-        let made = run.findings.modules.iter().find(|module| module.path.contains("HotSpot made")).unwrap();
+        let made = run
+            .findings
+            .modules
+            .iter()
+            .find(|module| module.path.to_string_lossy().contains("HotSpot made"))
+            .unwrap();
         assert!(made.present.has(Class::Aes) || !has_aes(), "{}", made.present);
         assert!(
             is_yes(&run.findings, Question::Aes) || !has_aes(),

@@ -1,7 +1,6 @@
 //! Refusals and warnings of `encrypt`, `decrypt` and their kin, so that nobody loses data or a secret by a
 //! slip of the hand.
 
-use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -17,28 +16,16 @@ use crate::error::Error;
 use crate::shown;
 
 /// Adds a hint to an error of the command line where people are known to try something that does not work.
-pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error {
+pub(super) fn with_hint(mut error: clap::Error) -> clap::Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(argument)) => argument.clone(),
         _ => String::new(),
     };
     let (given, before) = (argument(ContextKind::InvalidArg), argument(ContextKind::PriorArg));
-    let has_one_input = command == "encrypt" || command == "decrypt";
-    let hint = match error.kind() {
-        ErrorKind::ArgumentConflict if given == before && has_one_input && given.starts_with("--input") => {
-            "each run takes one input; run the command once for each file, or pack the files with tar first"
-                .to_owned()
-        }
-        ErrorKind::ArgumentConflict if given == before => {
-            "only one of the values could be used; give the option once".to_owned()
-        }
-        ErrorKind::UnknownArgument if has_one_input && !given.starts_with('-') => format!(
-            "name the input with '-i {}' and the output with -o; each run takes one input",
-            shown::text(&given)
-        ),
-        _ => return error,
-    };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    if error.kind() == ErrorKind::ArgumentConflict && given == before {
+        let hint = "only one of the values could be used; give the option once";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
     error
 }
 

@@ -146,7 +146,7 @@ impl Check<'_> {
     fn files<A: Algorithm>(&self, group: Group<A>, counts: &mut Counts) -> Result<(), Error> {
         let Group { algorithm: Some(algorithm), names, digests } = group else { return Ok(()) };
         let mut verdicts = Verdicts { check: self, names: &names, digests, counts, lines: Lines::default() };
-        many::each(&names, &algorithm, self.quiet, &mut verdicts)
+        many::sums(&names, &algorithm, self.quiet, &mut verdicts)
     }
 
     fn line(&self, name: &[u8], verdict: &str) -> Vec<u8> {
@@ -237,7 +237,7 @@ struct Verdicts<'a> {
     lines: Lines,
 }
 
-impl Turn for Verdicts<'_> {
+impl Turn<Vec<u8>> for Verdicts<'_> {
     fn take(&mut self, index: usize, sum: Result<Vec<u8>, Error>) -> Result<(), Error> {
         let Check { options, quiet, .. } = *self.check;
         let verdict = match sum {

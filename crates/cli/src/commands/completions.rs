@@ -1,5 +1,7 @@
 //! `millstream completions`: completions for a shell, generated from the definitions, with the names of algorithms
-//! and features.
+//! and features, and those of the running service's grants.
+
+use std::ffi::OsString;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, CommandFactory};
@@ -11,17 +13,26 @@ use crate::error::Error;
 use crate::observe::features;
 use crate::speed::algorithm;
 
+mod running;
+mod scripts;
+
 /// Write completions for a shell to standard output
 ///
 /// Without a NAME, they are those of the command millstream. For a link to it that has a name of Solaris, there is a
 /// script of its own, for the folder where the shell looks for that name.
+/// Names of algorithms and features are completed, in lists behind the last comma, too. The grants and workers for
+/// `revoke` and `move` are those of the running service, which is asked for half a second at most.
 #[derive(clap::Args)]
 pub(super) struct Completions {
     /// The shell
-    shell: Shell,
+    #[arg(required = true)]
+    shell: Option<Shell>,
     /// The name by which the command is called
     #[arg(value_enum, default_value_t = Name::Millstream)]
     name: Name,
+    /// Print the grants or workers that may follow these words of a command line, for the scripts
+    #[arg(long, hide = true, exclusive = true, num_args = 0.., allow_hyphen_values = true)]
+    running: Vec<OsString>,
 }
 
 /// A name by which the command can be called.
@@ -36,6 +47,7 @@ enum Name {
 
 impl Completions {
     pub(super) fn run(self) -> Result<(), Error> {
+        let Some(shell) = self.shell else { return print(running::following(&self.running)) };
         let (mut command, name) = match self.name {
             Name::Millstream => (whole(), "millstream"),
             Name::Digest => alone::<digest::Digest>("digest"),
@@ -43,29 +55,14 @@ impl Completions {
             Name::Encrypt => alone::<encrypt::Encrypt>("encrypt"),
             Name::Decrypt => alone::<decrypt::Decrypt>("decrypt"),
         };
-        let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut command, name, &mut text);
-        if (self.shell, self.name) == (Shell::Fish, Name::Millstream) {
-            text.extend(operands_for_fish(&command).into_bytes());
-        }
-        print(text)
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut command, name, &mut script);
+        let script = String::from_utf8_lossy(&script).into_owned();
+        print(match self.name {
+            Name::Millstream => scripts::completed(shell, &command, script),
+            _ => script,
+        })
     }
-}
-
-/// Returns what fish is told about operands with names, which the generator leaves out.
-fn operands_for_fish(command: &Command) -> String {
-    let mut text = String::new();
-    for command in command.get_subcommands() {
-        let values = command.get_positionals().flat_map(|operand| operand.get_possible_values());
-        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
-        if !names.is_empty() {
-            let (command, names) = (command.get_name(), names.join(" "));
-            text += &format!(
-                "complete -c millstream -n \"__fish_millstream_using_subcommand {command}\" -f -a \"{names}\"\n"
-            );
-        }
-    }
-    text
 }
 
 fn whole() -> Command {
@@ -95,8 +92,11 @@ fn with_names(command: Command, name: &str) -> Command {
             named(command, "algorithms", names)
         }
         "run" | "compare" | "trace" => {
-            let command = named(command, "without", owned(&mut features::known()));
-            named(command, "with_only", owned(&mut features::known()))
+            ["without", "with_only"].into_iter().fold(command, |command, list| {
+                // The command itself takes the whole list as one value.
+                let command = command.mut_arg(list, |argument| argument.value_delimiter(','));
+                named(command, list, owned(&mut features::known()))
+            })
         }
         "sparc" => named(command, "cpu", Processor::ALL.iter().map(ToString::to_string).collect()),
         _ => command,

@@ -5,7 +5,7 @@ use millstream_engines::modes::Direction;
 use crate::commands::{Context, crypt, pages};
 use crate::error::Error;
 
-/// Encrypt a file or standard input
+/// Encrypt files or standard input
 ///
 /// Without -a and --format the result is authenticated and in the format of Tink's streaming AEAD
 /// AES256-GCM-HKDF with 1 MB segments. -a aes, arcfour, des or 3des means the format of the
@@ -13,7 +13,8 @@ use crate::error::Error;
 #[derive(clap::Args)]
 #[command(
     override_usage = "millstream encrypt -l\n       millstream encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
-                      --passphrase-file FILE] [-i FILE] [-o FILE]",
+                      --passphrase-file FILE] [-i FILE] [-o FILE]\n       millstream encrypt [OPTIONS] [--output-dir DIR] \
+                      [--suffix SUFFIX] [--force] FILE...",
     after_long_help = pages::help(pages::ENCRYPT)
 )]
 pub(super) struct Encrypt {
@@ -23,6 +24,6 @@ pub(super) struct Encrypt {
 
 impl Encrypt {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        self.options.run(context, Direction::Encrypt)
+        crypt::run(&self.options, context, Direction::Encrypt)
     }
 }

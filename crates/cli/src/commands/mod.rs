@@ -209,7 +209,7 @@ fn parse(args: &[OsString]) -> Result<(Command, String), Refusal> {
         _ => {
             let matches = Cli::command().mut_subcommands(with_flags_again).try_get_matches_from(args);
             let command = args.get(1).map_or("".as_ref(), OsString::as_os_str);
-            let refused = |error| Refusal::new(name_of(command), cautions::with_hint(command, error));
+            let refused = |error| Refusal::new(name_of(command), cautions::with_hint(error));
             let matches = matches.map_err(refused)?;
             let name = format!("millstream {}", matches.subcommand_name().unwrap_or_default());
             Ok((Cli::from_arg_matches(&matches).map_err(refused)?.command, name))
@@ -225,7 +225,7 @@ fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, Refusal> {
     let as_on_solaris = called.is_some_and(|called| SOLARIS.iter().any(|solaris| called == *solaris));
     let mut command = with_flags_again(standalone::<A>(name.to_owned())).args_override_self(as_on_solaris);
     let matches = command.try_get_matches_from_mut(args);
-    let refused = |error| Refusal::new(name.to_owned(), cautions::with_hint(name.as_ref(), error));
+    let refused = |error| Refusal::new(name.to_owned(), cautions::with_hint(error));
     let matches = matches.map_err(refused)?;
     A::from_arg_matches(&matches).map_err(|error| refused(error.format(&mut command)))
 }

@@ -21,7 +21,7 @@ pub(super) fn files(
         return print(line(style, None, false, &sum));
     }
     let mut results = Results { context, style, files, lines: Lines::default(), code: exit::SUCCESS };
-    many::each(files, sums, style.quiet, &mut results)?;
+    many::sums(files, sums, style.quiet, &mut results)?;
     if results.code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(results.code)) }
 }
 
@@ -34,7 +34,7 @@ struct Results<'a> {
     code: u8,
 }
 
-impl Turn for Results<'_> {
+impl Turn<Vec<u8>> for Results<'_> {
     fn take(&mut self, index: usize, sum: Result<Vec<u8>, Error>) -> Result<(), Error> {
         match sum {
             Ok(sum) => self.lines.add(line(self.style, Some(&self.files[index]), self.files.len() > 1, &sum)),

@@ -16,38 +16,38 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// The outcome of a file.
 #[derive(Debug)]
-pub(super) enum Outcome {
-    /// The sum, or the reason why there is none.
-    Sum(Result<Vec<u8>, Error>),
+pub(super) enum Outcome<T> {
+    /// The result, or the reason why there is none.
+    Done(Result<T, Error>),
     /// The file was not touched: it is special, or can't be opened. The caller's thread has to read it.
     Left,
 }
 
 /// A file in the line.
-enum Place {
+enum Place<T> {
     /// Nothing is known yet.
     Open,
     /// A large file is being read.
     Reading { len: u64, done: Arc<AtomicU64> },
     /// The file's turn can come.
-    Ready(Outcome),
+    Ready(Outcome<T>),
 }
 
 /// The files in their order, from the first whose outcome was not taken.
-pub(super) struct Line {
+pub(crate) struct Line<T> {
     len: usize,
     next: AtomicUsize,
     /// The number of outcomes that were taken.
     taken: AtomicUsize,
     abandoned: AtomicBool,
-    places: Mutex<VecDeque<Place>>,
+    places: Mutex<VecDeque<Place<T>>>,
     /// Tells the caller's thread that the first place has changed.
     first: Condvar,
     /// Tells the others that there is room.
     room: Condvar,
 }
 
-impl Line {
+impl<T> Line<T> {
     pub(super) fn new(len: usize) -> Self {
         let places = (0..len.min(AHEAD)).map(|_| Place::Open).collect();
         Line {
@@ -68,7 +68,7 @@ impl Line {
     }
 
     /// Returns true when no file is left to be given to a thread.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.next.load(Ordering::Relaxed) >= self.len
     }
 
@@ -80,13 +80,14 @@ impl Line {
     /// Waits for a place. A thread that holds outcomes back must give them first, because the output may be
     /// waiting for them. Returns false when nobody wants the file any more.
     pub(super) fn wait_for_room(&self, index: usize) -> bool {
-        let full = |_: &mut VecDeque<Place>| !self.abandoned.load(Ordering::Relaxed) && !self.has_room(index);
+        let full =
+            |_: &mut VecDeque<Place<T>>| !self.abandoned.load(Ordering::Relaxed) && !self.has_room(index);
         drop(self.room.wait_while(self.places(), full));
         !self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Puts outcomes at their places.
-    pub(super) fn give(&self, outcomes: impl IntoIterator<Item = (usize, Outcome)>) {
+    pub(super) fn give(&self, outcomes: impl IntoIterator<Item = (usize, Outcome<T>)>) {
         let mut places = self.places();
         let taken = self.taken.load(Ordering::Relaxed);
         let mut is_first = false;
@@ -101,7 +102,7 @@ impl Line {
     }
 
     /// Tells that a large file of `len` bytes is being read, and returns the counter of what was done.
-    pub(super) fn reading(&self, index: usize, len: u64) -> Arc<AtomicU64> {
+    pub(crate) fn reading(&self, index: usize, len: u64) -> Arc<AtomicU64> {
         let done = Arc::new(AtomicU64::new(0));
         let mut places = self.places();
         let at = index - self.taken.load(Ordering::Relaxed);
@@ -111,7 +112,7 @@ impl Line {
     }
 
     /// Takes all outcomes from the front that are ready.
-    pub(super) fn take(&self) -> Vec<Outcome> {
+    pub(super) fn take(&self) -> Vec<Outcome<T>> {
         let mut places = self.places();
         let mut outcomes = Vec::new();
         while let Some(place) = places.pop_front() {
@@ -135,7 +136,7 @@ impl Line {
 
     /// Waits until the first place is ready, with a bar while it is a large file.
     pub(super) fn wait(&self, quiet: bool) {
-        let open = |places: &mut VecDeque<Place>| matches!(places.front(), Some(Place::Open));
+        let open = |places: &mut VecDeque<Place<T>>| matches!(places.front(), Some(Place::Open));
         let mut places = self.first.wait_while(self.places(), open).unwrap_or_else(PoisonError::into_inner);
         let Some(Place::Reading { len, done }) = places.front() else { return };
         let done = Arc::clone(done);
@@ -150,15 +151,15 @@ impl Line {
         bar.finish(true);
     }
 
-    fn places(&self) -> MutexGuard<'_, VecDeque<Place>> {
+    fn places(&self) -> MutexGuard<'_, VecDeque<Place<T>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Lets the threads end when the caller takes no more outcomes.
-pub(super) struct Abandon<'a>(pub(super) &'a Line);
+pub(super) struct Abandon<'a, T>(pub(super) &'a Line<T>);
 
-impl Drop for Abandon<'_> {
+impl<T> Drop for Abandon<'_, T> {
     fn drop(&mut self) {
         let places = self.0.places();
         self.0.abandoned.store(true, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
@@ -136,6 +136,33 @@ pub fn ended(command: &mut Command, input: &[u8]) -> Ended {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     Ended { code: status.code(), out: stdout, err: String::from_utf8(stderr).unwrap() }
+}
+
+/// A running service with the socket `s` in a directory of its own. It says nothing but errors.
+pub struct Service {
+    pub place: Place,
+    pub child: Child,
+}
+
+impl Service {
+    pub fn start(options: &str) -> Service {
+        let place = Place::new();
+        let mut command = Command::new(MILLSTREAM);
+        command.args(["serve", "-q", "--ready-fd", "1", "--socket", "s"]).args(options.split_whitespace());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).current_dir(place.path(""));
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "s\n");
+        Service { place, child }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// A shell command at a terminal of its own (script(1)), which a test reads and types at.

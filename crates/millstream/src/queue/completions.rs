@@ -1,5 +1,7 @@
 //! The way of a completion back to its request's buffers.
 
+use std::time::{Duration, Instant};
+
 use millstream_cwq::{Completion, Status};
 
 use super::buffers::{Buffers, Cold};
@@ -39,6 +41,29 @@ impl Queue {
     #[inline(always)]
     pub fn wait(&mut self) -> Option<Done> {
         self.next::<true>()
+    }
+
+    /// Waits for the next operation to end, for so long at most; none when nothing is in flight, or has ended by then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use millstream::hash::Hash;
+    /// use millstream::queue::{AcceleratorThread, Config, Request, ThreadConfig};
+    ///
+    /// let thread = AcceleratorThread::spawn(millstream::features()?, ThreadConfig::default())?;
+    /// let mut queue = thread.queue(Config::default())?;
+    /// assert!(queue.wait_for(Duration::from_secs(60)).is_none(), "there is nothing to wait for");
+    /// let source = queue.buffer(3).unwrap();
+    /// queue.submit(Request::digest(Hash::Sha256, source)).unwrap();
+    /// assert!(queue.wait_for(Duration::from_secs(60)).is_some_and(|done| done.result.is_ok()));
+    /// # Ok::<(), millstream::Error>(())
+    /// ```
+    pub fn wait_for(&mut self, limit: Duration) -> Option<Done> {
+        match self.poll() {
+            None if self.in_flight() > 0 => self.wait_longer(Instant::now().checked_add(limit)),
+            done => done,
+        }
     }
 
     /// Ends the next operation. The frequent end is made here, in registers: no address of it gets out. All others are made
@@ -106,7 +131,7 @@ impl Queue {
             done = self.poll_longer();
         }
         if WAIT && done.is_none() && self.in_flight() > 0 {
-            done = self.wait_longer();
+            done = self.wait_longer(None);
         }
         self.stash = done;
         self.stash.is_some()
@@ -120,8 +145,9 @@ impl Queue {
         }
     }
 
+    /// Waits until a moment, or for however long it takes.
     #[cold]
-    fn wait_longer(&mut self) -> Option<Done> {
+    fn wait_longer(&mut self, until: Option<Instant>) -> Option<Done> {
         loop {
             if let Some(done) = self.poll_longer() {
                 return Some(done);
@@ -129,10 +155,14 @@ impl Queue {
             if self.in_flight() == 0 {
                 return None;
             }
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return None;
+            }
             match &mut self.driver {
                 Driver::Inline(..) => {}
-                Driver::Thread(client) => client.park(&mut self.completions),
-                Driver::Isolated(isolated) => isolated.park(&mut self.completions),
+                Driver::Thread(client) => client.park(&mut self.completions, left),
+                Driver::Isolated(isolated) => isolated.park(&mut self.completions, left),
             }
         }
     }

@@ -89,8 +89,8 @@ impl Isolated {
         self.link.is_over()
     }
 
-    /// Waits until completions come: for a while by looking, then asleep.
-    pub(super) fn park(&mut self, completions: &mut Completions) {
+    /// Waits until completions come: for a while by looking, then asleep, for so long at most.
+    pub(super) fn park(&mut self, completions: &mut Completions, most: Duration) {
         if self.patience.look(|| matches!(completions.ready(), Ok(1..))) {
             return;
         }
@@ -99,7 +99,7 @@ impl Isolated {
             return;
         }
         if completions.sleep() == Ok(true) && self.refusal().is_none() {
-            shm::sleep::wait(completions.sleep_word(), 1, LIMIT);
+            shm::sleep::wait(completions.sleep_word(), 1, LIMIT.min(most));
         }
         completions.wake();
         match completions.ready() {

@@ -67,7 +67,7 @@ impl Queue {
             if self.is_busy()
                 && let Driver::Isolated(isolated) = &mut self.driver
             {
-                isolated.park(&mut self.completions);
+                isolated.park(&mut self.completions, Duration::MAX);
             }
         }
         if self.is_busy() && !link.is_settled() {

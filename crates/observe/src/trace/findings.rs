@@ -1,6 +1,7 @@
 //! The findings of a trace: which functions of which modules hold crypto instructions, which of them ran, and
 //! for what.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
@@ -63,7 +64,7 @@ pub struct Process {
     /// The process's number.
     pub pid: i32,
     /// The command line, shortened.
-    pub command: String,
+    pub command: OsString,
     /// The time from the start of the trace to the first watching of this program.
     pub began: Duration,
     /// The time for which it was watched.
@@ -80,7 +81,7 @@ pub struct Process {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Module {
     /// The path, as the process sees it, or a description of generated code.
-    pub path: String,
+    pub path: OsString,
     /// The library that it is or contains, with the version if that is known.
     pub library: Option<String>,
     /// The build id, in hexadecimal.

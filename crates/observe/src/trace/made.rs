@@ -40,7 +40,7 @@ impl Made {
             Origin::HotSpot => format!("[code that HotSpot made in process {pid}]"),
             Origin::PerfMap => format!("[code that process {pid} made]"),
         };
-        findings.modules.push(Module { path, ..Module::default() });
+        findings.modules.push(Module { path: path.into(), ..Module::default() });
         let module = findings.modules.len() - 1;
         self.modules.push((origin, module));
         module

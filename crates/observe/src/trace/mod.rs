@@ -44,6 +44,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 pub mod breakpoints;
@@ -82,7 +83,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug)]
 pub struct Looking<'a> {
     /// The path, as the program sees it.
-    pub path: &'a str,
+    pub path: &'a OsStr,
     /// The length.
     pub bytes: u64,
     /// True while a launched program begins and no other process was watched before.

@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl Modules {
         memory: &dyn Memory,
         findings: &mut Findings,
     ) -> Option<Rc<Scanned>> {
-        let path = String::from_utf8_lossy(map.path.as_bytes()).into_owned();
+        let path = map.path.clone();
         let started = Instant::now();
         let scanned = match file_of(map, pid) {
             Some((file, key)) => match self.files.get(&key) {
@@ -119,7 +120,7 @@ impl Modules {
     pub fn register(
         &mut self,
         image: Result<Image, String>,
-        path: String,
+        path: OsString,
         findings: &mut Findings,
     ) -> Option<Rc<Scanned>> {
         let image = match image {
@@ -132,8 +133,8 @@ impl Modules {
         let module = findings.modules.len();
         let checks_itself = checks_itself(&image);
         let (functions, spots) = spots_of(&image, module, findings.mode);
-        let file = path.rsplit('/').next().unwrap_or(&path);
-        let libraries = known::libraries(file, &image);
+        let name = path.to_string_lossy();
+        let libraries = known::libraries(name.rsplit('/').next().unwrap_or(&name), &image);
         let labels: Vec<String> = libraries.iter().map(ToString::to_string).collect();
         findings.modules.push(Module {
             library: (!labels.is_empty()).then(|| labels.join(", ")),
@@ -286,18 +287,22 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// The command line of a process, for people.
-pub(super) fn command_of(pid: i32) -> io::Result<String> {
+pub(super) fn command_of(pid: i32) -> io::Result<OsString> {
     const MOST: usize = 200;
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline"))?;
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    let text = words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");
+    let mut text = words.collect::<Vec<_>>().join(&b' ');
     if text.is_empty() {
-        return Ok(std::fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end().to_owned());
+        let name = std::fs::read(format!("/proc/{pid}/comm"))?;
+        return Ok(OsStr::from_bytes(name.trim_ascii_end()).to_owned());
     }
-    Ok(match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    })
+    // No character is cut in two.
+    let begins = |byte: &u8| *byte & 0xc0 != 0x80;
+    if let Some(end) = (MOST..text.len()).find(|at| begins(&text[*at])) {
+        text.truncate(end);
+        text.extend(b"...");
+    }
+    Ok(OsString::from_vec(text))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Remarks for the reader of findings.
 
+use std::ffi::OsString;
 use std::fmt;
 
 use crate::code::Classes;
@@ -10,14 +11,14 @@ pub enum Note {
     /// A mapped file is no readable image. It was searched like memory without a file.
     Unreadable {
         /// The path of the file.
-        path: String,
+        path: OsString,
         /// The reason.
         why: String,
     },
     /// A module checks its own code when it starts, and would refuse to work with breakpoints in it.
     ChecksItself {
         /// The path of the module.
-        path: String,
+        path: OsString,
     },
     /// Instructions under standing breakpoints were stepped over. This is slow, and other threads may have
     /// passed uncounted.
@@ -80,9 +81,11 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::Unreadable { path, why } => {
+                let path = path.display();
                 write!(f, "{path} is no readable image, so its bytes were searched: {why}")
             }
             Note::ChecksItself { path } => {
+                let path = path.display();
                 write!(f, "{path} checks its own code when it starts, so it is watched only from then on")
             }
             Note::NoScratch { why } => {

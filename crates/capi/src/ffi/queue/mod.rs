@@ -5,6 +5,8 @@
 mod request;
 pub mod structures;
 
+use std::time::Duration;
+
 use millstream::queue::{AcceleratorThread, Config, Queue as Inner, ThreadConfig};
 
 use self::request::{loan, plan};
@@ -111,11 +113,11 @@ pub unsafe extern "C" fn millstream_queue_depth(queue: *const Queue) -> usize {
     guard_value(0, || Ok(unsafe { object("queue", queue) }?.inner().depth()))
 }
 
-/// The number of operations in flight in a queue; 0 for NULL.
+/// The number of operations in a queue whose end was not taken yet; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_queue_in_flight(queue: *const Queue) -> usize {
     // SAFETY: the caller's promise; see the module.
-    guard_value(0, || Ok(unsafe { object("queue", queue) }?.inner().in_flight()))
+    guard_value(0, || Ok(unsafe { object("queue", queue) }?.in_flight()))
 }
 
 /// Expands a key of `key_length` bytes into a slot of the queue's accelerator and writes its number, never 0, to *made. The
@@ -259,19 +261,51 @@ pub unsafe extern "C" fn millstream_queue_submit(
     request: *const Request,
     ticket: *mut u64,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise; see the module.
-        unsafe {
-            let (queue, request) = (object_mut("queue", queue)?, object("request", request)?);
-            let kind = request.kind.get()?;
-            let plan = plan(request, kind)?;
-            let bits = queue.submit(plan, loan(request, kind)?)?;
-            if !ticket.is_null() {
-                ticket.write(bits);
-            }
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe { submit(queue, request, None, ticket) })
+}
+
+/// Puts an operation in flight as millstream_queue_submit() does, but waits first for room in a full queue, for
+/// `timeout_ns` nanoseconds at most, or without a limit for UINT64_MAX. Operations that end meanwhile make room and are
+/// kept, in that order, for the next millstream_queue_poll() and millstream_queue_wait().
+///
+/// Fails as millstream_queue_submit() does: with MILLSTREAM_STATUS_FULL when there was no room in time, and at once when
+/// as many operations as the queue is deep have ended and wait to be taken.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_submit_wait(
+    queue: *mut Queue,
+    request: *const Request,
+    timeout_ns: u64,
+    ticket: *mut u64,
+) -> Status {
+    let limit = if timeout_ns == u64::MAX { Duration::MAX } else { Duration::from_nanos(timeout_ns) };
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe { submit(queue, request, Some(limit), ticket) })
+}
+
+/// # Safety
+/// As for the two functions before.
+#[inline(always)]
+unsafe fn submit(
+    queue: *mut Queue,
+    request: *const Request,
+    wait: Option<Duration>,
+    ticket: *mut u64,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let (queue, request) = (object_mut("queue", queue)?, object("request", request)?);
+        let kind = request.kind.get()?;
+        let plan = plan(request, kind)?;
+        if let Some(limit) = wait {
+            queue.await_room(limit)?;
         }
-        Ok(())
-    })
+        let bits = queue.submit(plan, loan(request, kind)?)?;
+        if !ticket.is_null() {
+            ticket.write(bits);
+        }
+    }
+    Ok(())
 }
 
 /// Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
@@ -285,8 +319,8 @@ pub unsafe extern "C" fn millstream_queue_poll(queue: *mut Queue, done: *mut Don
     guard(|| unsafe { next(queue, done, false) })
 }
 
-/// Waits for the next operation to end, and takes it as millstream_queue_poll() does. It looks for a bounded time, then
-/// sleeps.
+/// Waits for the next operation to end, however long that takes, and takes it as millstream_queue_poll() does. It looks
+/// for a bounded time, then sleeps.
 ///
 /// Returns MILLSTREAM_STATUS_NOTHING when none is in flight. Fails with MILLSTREAM_STATUS_NULL.
 #[unsafe(no_mangle)]

@@ -1,54 +1,134 @@
 //! The job of each format, made from the options and their keys and passphrases.
 
+use std::borrow::Cow;
+
 use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
 use millstream_files::cipher::Cipher;
 use millstream_files::passphrase::{self, Preamble};
 use millstream_files::tink::{self, Key};
-use millstream_files::{self as files, Format, Job, keyset, openssl, raw, solaris};
+use millstream_files::{self as files, Format, Job, openssl, raw, solaris};
 
-use super::{Call, Options, Source, TINK};
+use super::call::Call;
+use super::list::TINK;
+use super::options::Options;
+use super::source::Source;
 use crate::error::Error;
-use crate::secret::{self, Secret};
+use crate::secret;
 
 impl Options {
-    pub(super) fn tink_seal(&self, call: &Call<'_>) -> Result<Job, Error> {
-        self.tink_algorithm(call)?;
-        let failed = |error| call.failed(error);
-        if let Some(keys) = self.tink_keys(call)? {
-            return tink::seal(call.features, &keys[0], self.aad()).map_err(failed);
+    /// Checks the algorithm, and reads or asks for the secrets, before work on many files begins.
+    pub(super) fn prepare(&self, call: &Call<'_>) -> Result<(), Error> {
+        let format = call.run.asked.unwrap_or(Format::Tink);
+        match format {
+            Format::Tink => {
+                self.tink_algorithm(call)?;
+                self.tink_keys(call.run)?;
+            }
+            Format::Solaris => drop(self.solaris_algorithm(call)?),
+            Format::OpenSsl => drop(self.openssl_cipher(call)?),
+            Format::Raw => drop(self.raw(call)?),
         }
-        let preamble = Preamble::new().map_err(failed)?;
-        let key = preamble.key(&self.passphrase(call)?).map_err(failed)?;
-        let mut job = tink::seal(call.features, &key, &preamble.bind(self.aad())).map_err(failed)?;
-        job.header.splice(0..0, preamble.to_bytes());
+        if format == Format::Raw && (self.iv.is_some() || self.iv_file.is_some()) {
+            let why = "an initialisation vector is for one file: with two, its cipher would give their contents away; \
+                       run the command once for each file, with a vector of its own";
+            return Err(Error::Usage(why.into()));
+        }
+        if self.key(call.run, format)?.is_none() {
+            self.passphrase(call.run)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the job to be done, with the keys for it.
+    pub(super) fn job(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+        let head = match call.run.direction {
+            Direction::Encrypt => Vec::new(),
+            Direction::Decrypt => source.peek(files::DETECT_LEN).map_err(|error| call.failed(error))?,
+        };
+        match (self.format_of(call, &head)?, call.run.direction) {
+            (Format::Tink, Direction::Encrypt) => self.tink_seal(call),
+            (Format::Tink, Direction::Decrypt) => self.tink_open(call, source, &head),
+            (Format::Solaris, _) => self.solaris(call, source),
+            (Format::OpenSsl, _) => self.openssl(call, source),
+            (Format::Raw, _) => self.raw(call),
+        }
+    }
+
+    /// Returns the format of a file that begins with `head`.
+    pub(super) fn format_of(&self, call: &Call<'_>, head: &[u8]) -> Result<Format, Error> {
+        match call.run.asked {
+            Some(format) => Ok(format),
+            None => {
+                let format = recognised(call.name, head)?;
+                // Options were checked against a format that was asked for. The format is known in any case now.
+                self.check(Some(format))?;
+                Ok(format)
+            }
+        }
+    }
+
+    fn tink_seal(&self, call: &Call<'_>) -> Result<Job, Error> {
+        let Sealing { key, aad, preamble } = self.sealing(call)?;
+        let mut job = tink::seal(call.run.features, key, &aad).map_err(|error| call.failed(error))?;
+        job.header.splice(0..0, preamble);
         Ok(job)
     }
 
-    pub(super) fn tink_open(&self, call: &Call<'_>, source: &mut Source, head: &[u8]) -> Result<Job, Error> {
+    /// Returns what new streams in the format tink are encrypted with.
+    pub(super) fn sealing<'a>(&'a self, call: &Call<'a>) -> Result<Sealing<'a>, Error> {
         self.tink_algorithm(call)?;
+        if let Some(keys) = self.tink_keys(call.run)? {
+            return Ok(Sealing { key: &keys[0], aad: self.aad().into(), preamble: Vec::new() });
+        }
+        let passphrase = self.passphrase(call.run)?;
+        let made = call.run.secrets.sealing.get(|| {
+            let preamble = Preamble::new()?;
+            preamble.key(passphrase).map(|key| (preamble, key))
+        });
+        let (preamble, key) = made.map_err(|error| call.failed(error))?;
+        Ok(Sealing { key, aad: preamble.bind(self.aad()).into(), preamble: preamble.to_bytes().into() })
+    }
+
+    fn tink_open(&self, call: &Call<'_>, source: &mut Source, head: &[u8]) -> Result<Job, Error> {
         let failed = |error| call.failed(error);
-        let name = &call.input.name;
-        match (self.tink_keys(call)?, head.starts_with(passphrase::MAGIC)) {
+        let features = call.run.features;
+        if let Some(keys) = self.opening(call, head)? {
+            let key = self.key_of_stream(call, keys, source)?;
+            return tink::open(features, &mut source.reader, key, self.aad()).map_err(failed);
+        }
+        let mut bytes = [0; passphrase::LEN];
+        files::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
+        let (key, aad) = self.opening_with_passphrase(call, &bytes)?;
+        tink::open(features, &mut source.reader, &key, &aad).map_err(failed)
+    }
+
+    /// Returns the keys for a stream in the format tink that begins with `head`, or nothing if it takes a passphrase.
+    pub(super) fn opening<'a>(&'a self, call: &Call<'a>, head: &[u8]) -> Result<Option<&'a [Key]>, Error> {
+        self.tink_algorithm(call)?;
+        let name = call.name;
+        match (self.tink_keys(call.run)?, head.starts_with(passphrase::MAGIC)) {
             (Some(_), true) => {
                 Err(Error::Usage(format!("{name}: was encrypted with a passphrase; leave out -k")))
             }
             (None, false) => Err(Error::Usage(format!(
                 "{name}: was encrypted with a key, or with another program; name the key file with -k"
             ))),
-            (Some(keys), false) => {
-                let key = self.key_of_stream(call, &keys, source)?;
-                tink::open(call.features, &mut source.reader, key, self.aad()).map_err(failed)
-            }
-            (None, true) => {
-                let mut bytes = [0; passphrase::LEN];
-                files::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
-                let preamble = Preamble::from_bytes(&bytes).map_err(failed)?;
-                let key = preamble.key(&self.passphrase(call)?).map_err(failed)?;
-                let aad = preamble.bind(self.aad());
-                tink::open(call.features, &mut source.reader, &key, &aad).map_err(failed)
-            }
+            (keys, _) => Ok(keys),
         }
+    }
+
+    /// Returns the key that a preamble makes of the passphrase, and the associated data of the stream behind it.
+    pub(super) fn opening_with_passphrase(
+        &self,
+        call: &Call<'_>,
+        preamble: &[u8; passphrase::LEN],
+    ) -> Result<(Key, Vec<u8>), Error> {
+        let failed = |error| call.failed(error);
+        let preamble = Preamble::from_bytes(preamble).map_err(failed)?;
+        let passphrase = self.passphrase(call.run)?;
+        let key = call.run.secrets.opening(&preamble, passphrase).map_err(failed)?;
+        Ok((key, preamble.bind(self.aad())))
     }
 
     /// Returns the one of several keys that opens the first segment. If none does, it is the primary one,
@@ -64,7 +144,7 @@ impl Options {
         }
         let longest = keys.iter().map(|key| key.parameters().segment_bytes).max().unwrap_or(0);
         let head = source.peek(longest + 1).map_err(|error| call.failed(error))?;
-        Ok(tink::key_for(call.features, keys, &head, self.aad()).unwrap_or(&keys[0]))
+        Ok(tink::key_for(call.run.features, keys, &head, self.aad()).unwrap_or(&keys[0]))
     }
 
     fn tink_algorithm(&self, call: &Call<'_>) -> Result<(), Error> {
@@ -79,51 +159,33 @@ impl Options {
         }
     }
 
-    /// Returns the keys in the key file: 32 bytes, or a keyset.
-    fn tink_keys(&self, call: &Call<'_>) -> Result<Option<Vec<Key>>, Error> {
-        let Some((bytes, path)) = self.key(call, Format::Tink)? else { return Ok(None) };
-        let keys = if keyset::is_keyset(&bytes) {
-            keyset::parse(&bytes)
-        } else {
-            Key::new(&bytes).map(|key| vec![key])
-        };
-        keys.map(Some).map_err(|error| match error {
-            files::Error::Engine(error @ EngineError::KeyLength { .. }) => {
-                secret::length(path, &bytes, error)
-            }
-            error => Error::secret(path, error),
-        })
-    }
-
-    pub(super) fn solaris(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+    fn solaris_algorithm(&self, call: &Call<'_>) -> Result<solaris::Algorithm, Error> {
         let Some(name) = &self.algorithm else {
             let why =
                 "the format solaris does not name its algorithm; name it with -a: aes, arcfour, des or 3des";
             return Err(Error::Usage(why.into()));
         };
-        let algorithm = solaris::Algorithm::from_name(name).ok_or_else(|| call.unknown(name))?;
-        let key = self.key(call, Format::Solaris)?;
-        let passphrase = match key {
-            Some(_) => Secret::default(),
-            None => self.passphrase(call)?,
-        };
-        let secret = match &key {
-            Some((key, _)) => solaris::Secret::Key(key),
-            None => solaris::Secret::Passphrase(&passphrase),
-        };
-        let job = match call.direction {
-            Direction::Encrypt => {
-                let iterations = self.iter.unwrap_or(solaris::ITERATIONS);
-                solaris::seal(call.features, algorithm, secret, iterations)
-            }
-            Direction::Decrypt => solaris::open(call.features, &mut source.reader, algorithm, secret),
-        };
-        job.map_err(|error| {
-            call.failed_with_key(error, key.as_ref().map(|(key, path)| (key.as_slice(), *path)))
-        })
+        solaris::Algorithm::from_name(name).ok_or_else(|| call.unknown(name))
     }
 
-    pub(super) fn openssl(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+    fn solaris(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+        let algorithm = self.solaris_algorithm(call)?;
+        let key = self.key(call.run, Format::Solaris)?;
+        let secret = match key {
+            Some((key, _)) => solaris::Secret::Key(key),
+            None => solaris::Secret::Passphrase(self.passphrase(call.run)?),
+        };
+        let job = match call.run.direction {
+            Direction::Encrypt => {
+                let iterations = self.iter.unwrap_or(solaris::ITERATIONS);
+                solaris::seal(call.run.features, algorithm, secret, iterations)
+            }
+            Direction::Decrypt => solaris::open(call.run.features, &mut source.reader, algorithm, secret),
+        };
+        job.map_err(|error| call.failed_with_key(error, key.map(|(key, path)| (key.as_slice(), path))))
+    }
+
+    fn openssl_cipher(&self, call: &Call<'_>) -> Result<Cipher, Error> {
         if self.key_file.is_some() {
             let why = "the format openssl takes a passphrase, from --passphrase-file or the terminal; \
                        for a key file use --format raw";
@@ -134,23 +196,28 @@ impl Options {
         if !cipher.is_in_openssl_enc() {
             return Err(Error::Usage(format!("the format openssl has no {name}; use --format raw")));
         }
-        let passphrase = self.passphrase(call)?;
+        Ok(cipher)
+    }
+
+    fn openssl(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+        let cipher = self.openssl_cipher(call)?;
+        let passphrase = self.passphrase(call.run)?;
         let iterations = self.iter.unwrap_or(openssl::ITERATIONS);
-        let job = match call.direction {
-            Direction::Encrypt => openssl::seal(call.features, cipher, &passphrase, iterations),
+        let job = match call.run.direction {
+            Direction::Encrypt => openssl::seal(call.run.features, cipher, passphrase, iterations),
             Direction::Decrypt => {
-                openssl::open(call.features, &mut source.reader, cipher, &passphrase, iterations)
+                openssl::open(call.run.features, &mut source.reader, cipher, passphrase, iterations)
             }
         };
         job.map_err(|error| call.failed(error))
     }
 
-    pub(super) fn raw(&self, call: &Call<'_>) -> Result<Job, Error> {
+    fn raw(&self, call: &Call<'_>) -> Result<Job, Error> {
         let Some(name) = &self.algorithm else {
             return Err(Error::Usage("the format raw needs an algorithm with -a; -l lists them".into()));
         };
         let cipher = Cipher::from_name(name).ok_or_else(|| call.unknown(name))?;
-        let Some((key, path)) = self.key(call, Format::Raw)? else {
+        let Some((key, path)) = self.key(call.run, Format::Raw)? else {
             return Err(Error::Usage("the format raw needs a key file with -k".into()));
         };
         let iv = self.raw_iv(cipher)?;
@@ -161,10 +228,10 @@ impl Options {
             return Err(Error::Usage(format!("--aad: {name} does not authenticate")));
         }
         let padding = if self.no_pad { Padding::None } else { Padding::Pkcs7 };
-        let p = raw::Parameters { cipher, key: &key, iv: &iv, associated_data: self.aad(), padding };
-        raw::job(call.features, call.direction, &p).map_err(|error| match error {
+        let p = raw::Parameters { cipher, key, iv: &iv, associated_data: self.aad(), padding };
+        raw::job(call.run.features, call.run.direction, &p).map_err(|error| match error {
             files::Error::Engine(error @ EngineError::NonceLength { .. }) => Error::Engine(error),
-            error => call.failed_with_key(error, Some((&key, path))),
+            error => call.failed_with_key(error, Some((key, path))),
         })
     }
 
@@ -180,6 +247,34 @@ impl Options {
             ))),
         }
     }
+}
+
+/// New streams in the format tink.
+pub(super) struct Sealing<'a> {
+    pub(super) key: &'a Key,
+    /// The associated data.
+    pub(super) aad: Cow<'a, [u8]>,
+    /// The bytes in front of each stream.
+    pub(super) preamble: Vec<u8>,
+}
+
+/// Recognises an authenticated format by its first bytes, where the user has named none. The file's owner
+/// expects what `encrypt` makes without options. If other formats were accepted by their look, anybody who
+/// can write the file could replace it by one of those, and change the plaintext unnoticed.
+fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
+    let why = match files::detect(head) {
+        Some(format) if format.is_authenticated() => return Ok(format),
+        Some(Format::OpenSsl) => {
+            "it looks like a file of 'openssl enc', which is not authenticated; to decrypt it anyway, add \
+             --format openssl, and -a with the cipher unless it is aes-256-cbc"
+        }
+        Some(Format::Solaris) => {
+            "it looks like a file of the Solaris commands, which is not authenticated; to decrypt it anyway, add \
+             --format solaris, and -a with its algorithm: aes, arcfour, des or 3des"
+        }
+        _ => "it looks like no known format; name the format with --format",
+    };
+    Err(Error::Usage(format!("{name}: {why}")))
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {

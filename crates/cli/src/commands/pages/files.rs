@@ -121,13 +121,14 @@ const CRYPT_STATUS: Section = (
     "0
   when the output is complete.
 1
-  when it failed. No output is left under its final name, and the input is as it was. Output that went to standard output \
+  when it failed. No output is left under its final name, and the input is as it was. Of several files, those that did not fail \
+are complete. Output that went to standard output \
 before the failure can't be taken back. With the tink format it consists of whole segments that verified, so check the status \
 before using them.
 2
   when the command was called wrongly.
 130, 143, 129
-  when SIGINT, SIGTERM or SIGHUP ended it. Nothing is left behind, and the input is as it was.",
+  when SIGINT, SIGTERM or SIGHUP ended it. Nothing is left behind but complete outputs of several files, and the input is as it was.",
 );
 
 const FORMATS: Section = (
@@ -163,9 +164,21 @@ Data that is decrypted from a pipe can be read by the owner only. The files of t
 vector are never overwritten, whatever link names them.",
 );
 
+const MANY: Section = (
+    "SEVERAL FILES",
+    "Files that are named as operands, and those of repeated -i, each have an output of their own: encrypt puts .enc, or the \
+--suffix, behind the name, and decrypt takes it away. The outputs are beside their inputs, or in the folder of --output-dir. An \
+output does not replace a file without --force, and never the file of a secret or another input. A single FILE with -o is like -i.
+
+Each output is whole or not there. A file that fails is named on standard error, in the order of the files, and the others are \
+done. All processors read, compute and write, and small files of the format tink are computed in batches. With a passphrase, that \
+format makes its key once for all files of the run, which then begin with the same 40 bytes. An initialisation vector is for one \
+file.",
+);
+
 const SLIPS: Section = (
     "CAUTIONS",
-    "An option with a value may be given once, and each run has one input. encrypt does not write to a terminal, and decrypt \
+    "An option with a value may be given once, but for -i. encrypt does not write to a terminal, and decrypt \
 shows only text there; -o - overrides that. encrypt warns, in one line that -q turns off, if the format is not authenticated, \
 if the algorithm is too weak for new data, and if the key file holds text or hexadecimal digits instead of a random key. The \
 format tink refuses a key that is all zero.",
@@ -183,6 +196,7 @@ read. A minus for -i and -o names the standard streams; for a file of that name,
 pub const ENCRYPT: &[Section] = &[
     FORMATS,
     FILES,
+    MANY,
     SLIPS,
     SOLARIS,
     CRYPT_STATUS,
@@ -194,6 +208,11 @@ pub const ENCRYPT: &[Section] = &[
   millstream encrypt -k key -i disk.img -o disk.img.enc
   millstream encrypt -i letter -o letter
 
+Every file of a folder, beside it and in another one:
+
+  millstream encrypt -k key photos/*.jpg
+  millstream encrypt -k key --output-dir /mnt/backup photos/*.jpg
+
 For openssl, and for an old Solaris machine:
 
   millstream encrypt --format openssl -a aes-256-ctr -i a -o a.enc
@@ -204,6 +223,7 @@ For openssl, and for an old Solaris machine:
 pub const DECRYPT: &[Section] = &[
     FORMATS,
     FILES,
+    MANY,
     SLIPS,
     SOLARIS,
     CRYPT_STATUS,
@@ -213,6 +233,10 @@ pub const DECRYPT: &[Section] = &[
 
   millstream decrypt -k key -i disk.img.enc -o disk.img
   ssh host cat backup.enc | millstream decrypt | tar x
+
+Every file of a folder:
+
+  millstream decrypt -k key --output-dir photos /mnt/backup/*.enc
 
 Files that openssl enc -aes-256-cbc -pbkdf2 and an old Solaris machine wrote:
 

@@ -134,7 +134,8 @@ The report goes to standard error, so that the program's output stays its own, o
 functions; answer is yes, noise, unused, absent or unknown), processes (pid, command, began_s, watched_s, attached, ended, and \
 modules, which are indices of the next array), modules (path, library, build_id, present, watched and unproved, which are \
 objects of class and number, unwatchable, functions), counters (classes, event, count, speculative), notes (an array of \
-sentences) and cost. A function has name, symbol (the name in the file, if it is another one), address, bounds, present, ran, \
+sentences), unreadable (an array of path and why) and cost. Where a path, module or command is not UTF-8, its bytes are in Base64 in \
+path_base64, module_base64 or command_base64, too. A function has name, symbol (the name in the file, if it is another one), address, bounds, present, ran, \
 worked, entries, samples, entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.",
     ),
     (

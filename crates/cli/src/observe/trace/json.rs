@@ -5,11 +5,12 @@ use std::time::Duration;
 use millstream_measure::figures::rounded;
 use millstream_observe::code::{Bounds, Classes, Counts};
 use millstream_observe::trace::findings::{
-    At, Counter, Findings, Function, Module, Process, Question, Verdict,
+    At, Counter, Findings, Function, Module, Note, Process, Question, Verdict,
 };
 use serde_json::{Map, Value, json};
 
 use super::purpose;
+use crate::exact;
 
 /// Returns all findings for programs. The version changes only when a field goes or changes its meaning.
 pub fn json(findings: &Findings) -> Value {
@@ -32,6 +33,7 @@ pub fn json(findings: &Findings) -> Value {
         "modules": findings.modules.iter().map(module_json).collect::<Vec<_>>(),
         "counters": findings.counters.iter().map(counter).collect::<Vec<_>>(),
         "notes": findings.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "unreadable": findings.notes.iter().filter_map(unreadable).collect::<Vec<_>>(),
         "cost": {
             "images": cost.images,
             "known": cost.known,
@@ -44,6 +46,14 @@ pub fn json(findings: &Findings) -> Value {
     })
 }
 
+/// Returns the file that a note is about, if it is in no other part of the findings.
+fn unreadable(note: &Note) -> Option<Value> {
+    let Note::Unreadable { path, why } = note else { return None };
+    let mut value = json!({ "why": why });
+    exact::put(&mut value, "path", path);
+    Some(value)
+}
+
 fn question_json(findings: &Findings, question: Question) -> Value {
     let verdict = findings.verdict(question);
     let (answer, by) = match &verdict {
@@ -53,7 +63,11 @@ fn question_json(findings: &Findings, question: Question) -> Value {
         Verdict::Absent => ("absent", &[][..]),
         Verdict::Unknown(_) => ("unknown", &[][..]),
     };
-    let function = |at: &At| json!({ "module": findings.modules[at.module].path, "function": findings.function(*at).name });
+    let function = |at: &At| {
+        let mut function = json!({ "function": findings.function(*at).name });
+        exact::put(&mut function, "module", &findings.modules[at.module].path);
+        function
+    };
     json!({
         "question": question.label(),
         "classes": classes(question.classes()),
@@ -64,20 +78,20 @@ fn question_json(findings: &Findings, question: Question) -> Value {
 }
 
 fn process_json(process: &Process) -> Value {
-    json!({
+    let mut value = json!({
         "pid": process.pid,
-        "command": process.command,
         "began_s": time(process.began),
         "watched_s": time(process.watched),
         "attached": process.attached,
         "ended": process.ended,
         "modules": process.modules,
-    })
+    });
+    exact::put(&mut value, "command", &process.command);
+    value
 }
 
 fn module_json(module: &Module) -> Value {
-    json!({
-        "path": module.path,
+    let mut value = json!({
         "library": module.library,
         "build_id": module.build_id,
         "present": classes(module.present),
@@ -85,7 +99,9 @@ fn module_json(module: &Module) -> Value {
         "unproved": counts(&module.unproved),
         "unwatchable": module.unwatchable,
         "functions": module.functions.iter().map(function_json).collect::<Vec<_>>(),
-    })
+    });
+    exact::put(&mut value, "path", &module.path);
+    value
 }
 
 fn function_json(function: &Function) -> Value {

@@ -49,9 +49,11 @@ pub fn text(findings: &Findings, verbose: bool, width: Option<usize>) -> String 
 fn head(findings: &Findings) -> String {
     let others = findings.processes.len().saturating_sub(1) as u64;
     let what = match findings.processes.first() {
-        Some(first) if others > 0 => format!("{} and {}", first.command, count(others, "other program")),
-        Some(first) if first.attached => format!("process {} ({})", first.pid, first.command),
-        Some(first) => first.command.clone(),
+        Some(first) if others > 0 => {
+            format!("{} and {}", first.command.display(), count(others, "other program"))
+        }
+        Some(first) if first.attached => format!("process {} ({})", first.pid, first.command.display()),
+        Some(first) => first.command.display().to_string(),
         None => "nothing".to_owned(),
     };
     format!("{what}, {}", seconds(findings.duration))
@@ -189,7 +191,7 @@ fn name(module: &Module) -> String {
 
 fn short(module: &Module) -> String {
     let file = Path::new(&module.path).file_name().map(|name| stable(&name.to_string_lossy()));
-    file.unwrap_or_else(|| module.path.clone())
+    file.unwrap_or_else(|| module.path.display().to_string())
 }
 
 /// Returns the columns, which depend on how sites were watched.

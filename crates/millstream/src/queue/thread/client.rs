@@ -145,9 +145,10 @@ impl Client {
         self.grant.shared.mailbox.bell().ring();
     }
 
-    /// Waits until completions come: for a while by looking, then asleep.
-    pub(crate) fn park<const W: usize>(&self, completions: &mut Consumer<RingMemory, W>) {
+    /// Waits until completions come: for a while by looking, then asleep, for so long at most.
+    pub(crate) fn park<const W: usize>(&self, completions: &mut Consumer<RingMemory, W>, most: Duration) {
         const LOOKS: u32 = 2000;
+        const LIMIT: Duration = Duration::from_millis(100);
         for _ in 0..LOOKS {
             if completions.ready() != Ok(0) || self.has_ended() {
                 return;
@@ -157,7 +158,7 @@ impl Client {
         self.bed.lie_down(Sleeper::Thread(thread::current()));
         if completions.sleep() == Ok(true) && !self.has_ended() {
             // The accelerator says when; the limit is for one that has ended meanwhile.
-            thread::park_timeout(Duration::from_millis(100));
+            thread::park_timeout(LIMIT.min(most));
         }
         completions.wake();
     }
