@@ -104,7 +104,7 @@ fn open_together(features: Features, sealed: &[Sealed<'_>]) -> Vec<Result<Zeroiz
     let opened = |begun: Result<Begun, Error>| {
         let begun = begun?;
         // Every stream that was begun has a result.
-        let result = results.next().unwrap_or(Ok(()));
+        let result = results.next().unwrap_or(Err(millstream_engines::Error::Authentication));
         result.map(|()| begun.data).map_err(Stream::refused(0))
     };
     begun.into_iter().map(opened).collect()

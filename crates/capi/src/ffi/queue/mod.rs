@@ -308,6 +308,37 @@ unsafe fn submit(
     Ok(())
 }
 
+/// Puts many operations in flight, in the order of `requests`, as millstream_queue_submit() does with each. Stops at the
+/// first that is refused, and writes how many were submitted to *submitted if that is not NULL; the others and their buffers are
+/// the caller's still. Writes the tickets of those that were to `tickets` if that is not NULL.
+///
+/// Returns MILLSTREAM_STATUS_OK when all were submitted. Fails as millstream_queue_submit() does, with the reason for
+/// which the first of the others was refused.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_submit_many(
+    queue: *mut Queue,
+    requests: *const Request,
+    count: usize,
+    tickets: *mut u64,
+    submitted: *mut usize,
+) -> Status {
+    let mut done = 0;
+    let status = guard(|| {
+        while done < count {
+            let ticket = if tickets.is_null() { tickets } else { tickets.wrapping_add(done) };
+            // SAFETY: the caller's promise; see the module. There are `count` requests, and as many places for tickets.
+            unsafe { submit(queue, requests.wrapping_add(done), None, ticket)? };
+            done += 1;
+        }
+        Ok(())
+    });
+    if !submitted.is_null() {
+        // SAFETY: the caller's promise; see the module.
+        unsafe { submitted.write(done) };
+    }
+    status
+}
+
 /// Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
 /// accelerator executes the submitted operations first; one that sleeps elsewhere is woken. It never waits.
 ///
@@ -364,6 +395,42 @@ unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Fai
     };
     // SAFETY: as the caller says.
     unsafe { put("done", done, ended) }
+}
+
+/// Takes operations that have ended, as millstream_queue_poll() does: `capacity` at most, in order, into `done`. Writes how many to *count.
+/// It never waits. An operation that comes with a mid-state is the last that a call takes, because the next would end the mid-state's life.
+///
+/// Returns MILLSTREAM_STATUS_NOTHING, with 0 in *count, when none has ended. Fails with MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_drain(
+    queue: *mut Queue,
+    done: *mut Done,
+    capacity: usize,
+    count: *mut usize,
+) -> Status {
+    guard(|| {
+        // Nothing is taken whose number could not be told.
+        // SAFETY: the caller's promise; see the module.
+        unsafe { put("count", count, 0)? };
+        let mut taken = 0;
+        let mut ended = Ok(());
+        while taken < capacity {
+            let place = done.wrapping_add(taken);
+            // SAFETY: the caller's promise; see the module. There is room for `capacity` ends.
+            ended = unsafe { next(queue, place, false) };
+            if ended.is_err() {
+                break;
+            }
+            taken += 1;
+            // SAFETY: as above: it was just written.
+            if unsafe { !(*place).state.is_null() } {
+                break;
+            }
+        }
+        // SAFETY: the caller's promise; see the module.
+        unsafe { put("count", count, taken)? };
+        if taken > 0 { Ok(()) } else { ended }
+    })
 }
 
 /// Makes sure that all submitted operations are under way, without waiting for any of them: for a thread that submits
