@@ -47,6 +47,10 @@ digests! {
     Sha384: One = c"SHA2-384:SHA-384:SHA384:2.16.840.1.101.3.4.2.2", Spec::of(Hash::Sha384);
     Sha512: One = c"SHA2-512:SHA-512:SHA512:2.16.840.1.101.3.4.2.3", Spec::of(Hash::Sha512);
     Sha512_256: One = c"SHA2-512/256:SHA-512/256:SHA512-256:2.16.840.1.101.3.4.2.6", Spec::of(Hash::Sha512_256);
+    Sha3_224: One = c"SHA3-224:2.16.840.1.101.3.4.2.7", Spec::of(Hash::Sha3_224);
+    Sha3_256: One = c"SHA3-256:2.16.840.1.101.3.4.2.8", Spec::of(Hash::Sha3_256);
+    Sha3_384: One = c"SHA3-384:2.16.840.1.101.3.4.2.9", Spec::of(Hash::Sha3_384);
+    Sha3_512: One = c"SHA3-512:2.16.840.1.101.3.4.2.10", Spec::of(Hash::Sha3_512);
     Md5WithSha1: Md5Sha1 = c"MD5-SHA1", Spec::MD5_SHA1;
 }
 
@@ -66,5 +70,9 @@ pub fn digest_name(hash: Hash) -> &'static CStr {
         Hash::Sha384 => c"SHA2-384",
         Hash::Sha512 => c"SHA2-512",
         Hash::Sha512_256 => c"SHA2-512/256",
+        Hash::Sha3_224 => c"SHA3-224",
+        Hash::Sha3_256 => c"SHA3-256",
+        Hash::Sha3_384 => c"SHA3-384",
+        Hash::Sha3_512 => c"SHA3-512",
     }
 }
