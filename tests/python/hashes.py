@@ -19,6 +19,9 @@ for name in names:
         print(name, "copy", number, copy.hexdigest())
     assert whole.hexdigest() == hashlib.new(name, data).hexdigest()
 
+for name in ["shake_128", "shake_256"]:
+    print(name, hashlib.new(name, data).hexdigest(500), hashlib.new(name).hexdigest(1))
+
 for name in ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_256"]:
     for key in [b"k", b"k" * 64, b"k" * 65, b"k" * 128, b"k" * 200]:
         print("hmac", name, len(key), hmac.new(key, data, name).hexdigest(), hmac.digest(key, data[:99], name).hex())
