@@ -41,9 +41,10 @@ fn hashes(openssl: &OpenSsl) {
     assert!(expected.lines().count() > 300, "{expected}");
     default.counted().require_none();
     let counted = millstream.counted();
-    for digest in ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256"] {
+    for digest in ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256", "sha3-256"] {
         counted.require(digest, 14, 200_000);
     }
+    counted.require("shake128", 1, 100_000);
     // `hmac.new` builds on digests; only `hmac.digest` asks OpenSSL for an HMAC.
     counted.require("hmac*", 30, 30 * 99);
 }

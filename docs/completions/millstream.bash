@@ -354,11 +354,11 @@ _millstream_words() {
             fi
             case "${prev}" in
                 --algorithm)
-                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 sha3_224 sha3_256 sha3_384 sha3_512 crc32 crc32c" -- "${cur}"))
                     return 0
                     ;;
                 -a)
-                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 crc32 crc32c" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sha1 md5 sha224 sha256 sha384 sha512 sha512_256 sha3_224 sha3_256 sha3_384 sha3_512 crc32 crc32c" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -880,11 +880,11 @@ _millstream_words() {
                     return 0
                     ;;
                 --algorithm)
-                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac sha3_224_hmac sha3_256_hmac sha3_384_hmac sha3_512_hmac aes_cmac" -- "${cur}"))
                     return 0
                     ;;
                 -a)
-                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac aes_cmac" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac sha3_224_hmac sha3_256_hmac sha3_384_hmac sha3_512_hmac aes_cmac" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1143,7 +1143,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__speed)
-            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
+            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 hmac-sha3-224 hmac-sha3-256 hmac-sha3-384 hmac-sha3-512 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

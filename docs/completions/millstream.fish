@@ -674,6 +674,10 @@ sha256\t''
 sha384\t''
 sha512\t''
 sha512_256\t''
+sha3_224\t''
+sha3_256\t''
+sha3_384\t''
+sha3_512\t''
 crc32\t''
 crc32c\t''"
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s l -l list -d 'List the algorithms; allows no other option'
@@ -702,6 +706,10 @@ sha256_hmac\t''
 sha384_hmac\t''
 sha512_hmac\t''
 sha512_256_hmac\t''
+sha3_224_hmac\t''
+sha3_256_hmac\t''
+sha3_384_hmac\t''
+sha3_512_hmac\t''
 aes_cmac\t''"
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s l -l list -d 'List the algorithms and their key sizes; allows no other option'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s v -l verbose -d 'Put the algorithm and the file\'s name before each code'
@@ -738,7 +746,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fi
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand doctor" -f -a "machine isolation service openssl tracing"
-complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 hmac-sha3-224 hmac-sha3-256 hmac-sha3-384 hmac-sha3-512 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum all"
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -f -a "aes aes-xts camellia chacha20-poly1305 hmac tink"
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -f -a "bash elvish fish powershell zsh millstream digest mac encrypt decrypt"
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -r -f -a "(__fish_complete_list , 'string split \" \" \"direct batch queue queue-thread isolated openssl openssl-oneshot pkcs11 softhsm p11-kit\"')"

@@ -220,6 +220,10 @@ macro_rules! every_algorithm {
                 Sha384 { cost: 5 }
                 Sha512 { cost: 5 }
                 Sha512_256 { cost: 5 }
+                Sha3_224 { cost: 6 }
+                Sha3_256 { cost: 6 }
+                Sha3_384 { cost: 8 }
+                Sha3_512 { cost: 12 }
             }
             checksums {
                 Crc32 { cost: 1 }

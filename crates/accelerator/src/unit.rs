@@ -42,7 +42,7 @@ impl Group {
 }
 
 // `run_chunk` keeps a bit for each group.
-const _: () = assert!(Group::COUNT as u32 <= u64::BITS);
+const _: () = assert!(Group::COUNT as u32 <= u128::BITS);
 
 impl Kind {
     /// Returns the group of a kind that needs no hash.
@@ -277,7 +277,7 @@ impl Unit {
     #[inline(never)]
     fn run_chunk(&self, operations: &mut [Operation<'_>]) -> u32 {
         let mut groups = ArrayVec::<Group, CHUNK>::new();
-        let mut present = 0_u64;
+        let mut present = 0_u128;
         for operation in operations.iter() {
             let group = group(&operation.work);
             present |= 1 << group.0;

@@ -48,7 +48,7 @@
 /**
  * Room for any mid-state, in bytes: see millstream_stream_export().
  */
-#define MILLSTREAM_MID_STATE_ROOM 272
+#define MILLSTREAM_MID_STATE_ROOM 416
 
 /**
  * The value for a time of looking before sleeping that stands for none at all.
@@ -543,6 +543,22 @@ enum millstream_algorithm
      * SHA-512/256, digest of 32 bytes.
      */
     MILLSTREAM_ALGORITHM_SHA512_256 = 86,
+    /**
+     * SHA3-224, digest of 28 bytes.
+     */
+    MILLSTREAM_ALGORITHM_SHA3_224 = 87,
+    /**
+     * SHA3-256, digest of 32 bytes.
+     */
+    MILLSTREAM_ALGORITHM_SHA3_256 = 88,
+    /**
+     * SHA3-384, digest of 48 bytes.
+     */
+    MILLSTREAM_ALGORITHM_SHA3_384 = 89,
+    /**
+     * SHA3-512, digest of 64 bytes.
+     */
+    MILLSTREAM_ALGORITHM_SHA3_512 = 90,
     /**
      * The checksum CRC-32 as in Ethernet and gzip.
      */

@@ -76,6 +76,14 @@ pub enum Algorithm {
     Sha512 = 0x55,
     /// SHA-512/256, digest of 32 bytes.
     Sha512_256 = 0x56,
+    /// SHA3-224, digest of 28 bytes.
+    Sha3_224 = 0x57,
+    /// SHA3-256, digest of 32 bytes.
+    Sha3_256 = 0x58,
+    /// SHA3-384, digest of 48 bytes.
+    Sha3_384 = 0x59,
+    /// SHA3-512, digest of 64 bytes.
+    Sha3_512 = 0x5a,
     /// The checksum CRC-32 as in Ethernet and gzip.
     Crc32 = 0x60,
     /// The checksum CRC-32C as in iSCSI and SCTP.
@@ -203,6 +211,10 @@ mod tests {
             (Ours::Sha384, Theirs::Sha384),
             (Ours::Sha512, Theirs::Sha512),
             (Ours::Sha512_256, Theirs::Sha512_256),
+            (Ours::Sha3_224, Theirs::Sha3_224),
+            (Ours::Sha3_256, Theirs::Sha3_256),
+            (Ours::Sha3_384, Theirs::Sha3_384),
+            (Ours::Sha3_512, Theirs::Sha3_512),
             (Ours::Crc32, Theirs::Crc32),
             (Ours::Crc32c, Theirs::Crc32c),
             (Ours::IpChecksum, Theirs::IpChecksum),

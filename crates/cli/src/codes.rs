@@ -14,5 +14,9 @@ pub fn hash_code(hash: Hash) -> cwq::Algorithm {
         Hash::Sha384 => Code::Sha384,
         Hash::Sha512 => Code::Sha512,
         Hash::Sha512_256 => Code::Sha512_256,
+        Hash::Sha3_224 => Code::Sha3_224,
+        Hash::Sha3_256 => Code::Sha3_256,
+        Hash::Sha3_384 => Code::Sha3_384,
+        Hash::Sha3_512 => Code::Sha3_512,
     }
 }

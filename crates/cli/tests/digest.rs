@@ -6,7 +6,7 @@ mod common;
 
 use common::{MILLSTREAM, Place, bytes, hex};
 
-const ABC: [(&str, &str); 9] = [
+const ABC: [(&str, &str); 13] = [
     ("sha1", "a9993e364706816aba3e25717850c26c9cd0d89d"),
     ("md5", "900150983cd24fb0d6963f7d28e17f72"),
     ("sha224", "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
@@ -20,6 +20,16 @@ const ABC: [(&str, &str); 9] = [
         "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
     ),
     ("sha512_256", "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"),
+    ("sha3_224", "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf"),
+    ("sha3_256", "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"),
+    (
+        "sha3_384",
+        "ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b298d88cea927ac7f539f1edf228376d25",
+    ),
+    (
+        "sha3_512",
+        "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0",
+    ),
     ("crc32", "352441c2"),
     ("crc32c", "364b3fb7"),
 ];
@@ -190,7 +200,7 @@ fn large_inputs_agree_with_openssl() {
     for len in [0, 1, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 3_000_000] {
         place.write("data", bytes(len));
         for (ours, theirs) in
-            [("sha256", "-sha256"), ("sha512", "-sha512"), ("md5", "-md5"), ("sha1", "-sha1")]
+            [("sha256", "-sha256"), ("sha512", "-sha512"), ("md5", "-md5"), ("sha3_384", "-sha3-384")]
         {
             let expected = place.run("openssl", ["dgst", "-r", theirs, "data"], b"").text();
             let expected = expected.split(' ').next().unwrap();

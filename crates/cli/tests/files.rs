@@ -152,6 +152,7 @@ fn codes_in_lanes_are_those_of_one_file_at_a_time() {
         ("sha1_hmac", "key"),
         ("sha256_hmac", "key"),
         ("sha512_256_hmac", "key"),
+        ("sha3_256_hmac", "key"),
         ("aes_cmac", "key"),
         ("des_mac", "des"),
     ] {

@@ -10,6 +10,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::kasumi::{F8, F9, UEA1, UIA1};
 use millstream_engines::modes::{BlockMode, BlockStream, ByteStream, Direction, Padding, StreamMode, unpad};
 use millstream_engines::rc4::{RC4, Rc4};
+use millstream_engines::sha3::{Shake, Xof, XofKernel};
 use millstream_engines::{InOut, Kernel, aes, camellia, cmac, compare, des, sm4, tls};
 
 use crate::Row;
@@ -33,7 +34,11 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         trials.extend(keyed(row, key)?);
     }
     if row.key_bits.is_empty() {
-        trials.extend(hashes(row)?);
+        let (hashes, outputs) = (hashes(row), outputs(row));
+        if hashes.is_none() && outputs.is_none() {
+            return None;
+        }
+        trials.extend(hashes.into_iter().chain(outputs).flatten());
     }
     Some(trials)
 }
@@ -308,6 +313,10 @@ fn hashes(row: Row) -> Option<Vec<Trial>> {
         "sha1" => &[Hash::Sha1],
         "sha256" => &[Hash::Sha256],
         "sha512" => &[Hash::Sha512, Hash::Sha384],
+        "sha3-224" => &[Hash::Sha3_224],
+        "sha3-256" => &[Hash::Sha3_256],
+        "sha3-384" => &[Hash::Sha3_384],
+        "sha3-512" => &[Hash::Sha3_512],
         _ => return None,
     };
     let mut trials = Vec::new();
@@ -363,6 +372,25 @@ fn hashes(row: Row) -> Option<Vec<Trial>> {
         }));
     }
     Some(trials)
+}
+
+/// Returns the trial of the function with output of any length that runs on a table's kernels.
+fn outputs(row: Row) -> Option<Vec<Trial>> {
+    let xof = match row.algorithm {
+        "shake128" => Xof::Shake128,
+        "sha3-256" => Xof::Shake256,
+        _ => return None,
+    };
+    let kernel = XofKernel::named(row.features, xof, row.name)?;
+    let what = format!("output in pieces ({xof})");
+    Some(vec![Trial::new(row.algorithm, kernel.kernel(), what, 0, LENS, move |_, parts| {
+        for part in parts {
+            let mut shake = Shake::with_kernel(kernel.clone());
+            part.data.chunks(50).for_each(|piece| shake.update(piece));
+            let mut output = shake.finish();
+            part.tail.chunks_mut(23).for_each(|piece| output.squeeze(piece));
+        }
+    })])
 }
 
 fn hmac(kernel: HashKernel, key: &[u8], parts: &mut [Part<'_>]) {

@@ -318,6 +318,10 @@ fn hashes(row: Row) -> Option<Vec<Trial>> {
         "sha1-lanes" => Hash::Sha1,
         "sha256-lanes" => Hash::Sha256,
         "sha512-lanes" => Hash::Sha512,
+        "sha3-224-lanes" => Hash::Sha3_224,
+        "sha3-256-lanes" => Hash::Sha3_256,
+        "sha3-384-lanes" => Hash::Sha3_384,
+        "sha3-512-lanes" => Hash::Sha3_512,
         _ => return None,
     };
     let (features, algorithm) = (row.features, row.algorithm);

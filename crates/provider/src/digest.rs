@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::thread::LocalKey;
 
 use millstream::hash::{Hash, HashKernel, Hasher};
+use millstream::sha3::Xof;
 use millstream::tally::{Place, Row};
 
 use crate::abi::{INTEGER, OsslParam, UNSIGNED_INTEGER};
@@ -34,8 +35,10 @@ pub type Spare<D> = Cell<Option<Box<Context<D>>>>;
 pub struct Spec {
     /// The hash that computes the digest, if it is one hash.
     pub hash: Option<Hash>,
-    /// Bytes of a digest, and of a block.
-    size: usize,
+    /// The function whose output is as long as the caller says.
+    pub xof: Option<Xof>,
+    /// Bytes of a digest, and of a block. A function with output of any length has the size that it has by default, or 0.
+    pub size: usize,
     block: usize,
     /// True if an AlgorithmIdentifier omits its parameters (RFC 5754 §2).
     algid_absent: bool,
@@ -52,10 +55,16 @@ pub const GETTABLE: &[OsslParam] = &[
 
 impl Spec {
     /// Both hashes, one after the other: TLS before 1.2 signs these.
-    pub const MD5_SHA1: Spec = Spec { hash: None, size: 36, block: 64, algid_absent: false };
+    pub const MD5_SHA1: Spec = Spec { hash: None, xof: None, size: 36, block: 64, algid_absent: false };
 
     pub const fn of(hash: Hash) -> Self {
-        Spec { hash: Some(hash), size: hash.output_len(), block: hash.block_len(), algid_absent: true }
+        let (size, block) = (hash.output_len(), hash.block_len());
+        Spec { hash: Some(hash), xof: None, size, block, algid_absent: true }
+    }
+
+    /// Describes a function with output of any length, `size` bytes where nobody says how long.
+    pub const fn of_xof(xof: Xof, size: usize) -> Self {
+        Spec { hash: None, xof: Some(xof), size, block: xof.block_len(), algid_absent: true }
     }
 
     /// Has an AlgorithmIdentifier carry NULL as its parameters.
@@ -68,7 +77,7 @@ impl Spec {
             match param.key().to_bytes() {
                 b"blocksize" => param.set_size(self.block)?,
                 b"size" => param.set_size(self.size)?,
-                b"xof" => param.set_bool(false)?,
+                b"xof" => param.set_bool(self.xof.is_some())?,
                 b"algid-absent" => param.set_bool(self.algid_absent)?,
                 _ => {}
             }
@@ -102,10 +111,21 @@ pub trait Message: Clone + Send + Sized {
     /// Forgets the message, clears it, and begins another.
     fn reset(&mut self);
 
-    fn update(&mut self, data: &[u8]);
+    /// Does the same, and forgets what parameters set.
+    fn renew(&mut self, _: &Spec) {
+        self.reset();
+    }
+
+    fn update(&mut self, data: &[u8]) -> Result<()>;
+
+    /// Returns the bytes that [`Message::finish`] writes.
+    #[inline]
+    fn size(&self, spec: &Spec) -> Result<usize> {
+        Ok(spec.size)
+    }
 
     /// Writes the digest, and begins another message.
-    fn finish(&mut self, out: &mut [u8]);
+    fn finish(&mut self, out: &mut [u8]) -> Result<()>;
 }
 
 /// A message for one hash.
@@ -129,13 +149,15 @@ impl Message for One {
     }
 
     #[inline]
-    fn update(&mut self, data: &[u8]) {
+    fn update(&mut self, data: &[u8]) -> Result<()> {
         self.0.update(data);
+        Ok(())
     }
 
     #[inline]
-    fn finish(&mut self, out: &mut [u8]) {
+    fn finish(&mut self, out: &mut [u8]) -> Result<()> {
         out.copy_from_slice(&self.0.finish_reset());
+        Ok(())
     }
 }
 
@@ -162,15 +184,17 @@ impl Message for Md5Sha1 {
         self.sha1.reset();
     }
 
-    fn update(&mut self, data: &[u8]) {
+    fn update(&mut self, data: &[u8]) -> Result<()> {
         self.md5.update(data);
         self.sha1.update(data);
+        Ok(())
     }
 
-    fn finish(&mut self, out: &mut [u8]) {
+    fn finish(&mut self, out: &mut [u8]) -> Result<()> {
         let (md5, sha1) = out.split_at_mut(Hash::Md5.output_len());
         md5.copy_from_slice(&self.md5.finish_reset());
         sha1.copy_from_slice(&self.sha1.finish_reset());
+        Ok(())
     }
 }
 
@@ -178,10 +202,10 @@ impl Message for Md5Sha1 {
 #[derive(Clone)]
 pub struct Context<D: Digest> {
     pub provider: Provider,
-    message: D::Message,
+    pub(crate) message: D::Message,
     /// True until data comes.
-    begun: bool,
-    count: Count,
+    pub(crate) begun: bool,
+    pub(crate) count: Count,
 }
 
 impl<D: Digest> Context<D> {
@@ -200,7 +224,7 @@ impl<D: Digest> Context<D> {
     /// Clears a context that is not needed any more, and keeps it as the spare one.
     #[inline]
     pub fn retire(mut self: Box<Self>) {
-        self.message.reset();
+        self.message.renew(const { &D::SPEC });
         self.begun = true;
         self.count.flush();
         // A thread that is ending keeps none.
@@ -224,17 +248,28 @@ impl<D: Digest> Context<D> {
     }
 
     #[inline]
-    pub fn update(&mut self, data: &[u8]) {
+    pub fn update(&mut self, data: &[u8]) -> Result<()> {
         self.begun = false;
-        self.message.update(data);
+        self.message.update(data)?;
         self.count.add_bytes(data.len());
+        Ok(())
+    }
+
+    /// Returns the bytes at the caller's place for the digest, where `given` are said to be. A caller who sets the length has
+    /// room for it, and older versions of libcrypto give the size that the digest has by default.
+    #[inline]
+    pub fn room(&self, given: usize) -> usize {
+        if const { D::SPEC.xof.is_none() } || given == 0 {
+            return given;
+        }
+        self.message.size(const { &D::SPEC }).map_or(given, |size| given.max(size))
     }
 
     /// Writes the digest to the front of `out`.
     #[inline]
     pub fn finish(&mut self, out: &mut [u8]) -> Result<usize> {
-        let size = const { D::SPEC.size };
-        self.message.finish(out.get_mut(..size).ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?);
+        let size = self.message.size(const { &D::SPEC })?;
+        self.message.finish(out.get_mut(..size).ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?)?;
         self.begun = true;
         self.count.add(0);
         Ok(size)

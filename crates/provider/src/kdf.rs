@@ -268,6 +268,10 @@ fn row_name(hash: Hash) -> &'static str {
         Hash::Sha384 => "hkdf-sha384",
         Hash::Sha512 => "hkdf-sha512",
         Hash::Sha512_256 => "hkdf-sha512-256",
+        Hash::Sha3_224 => "hkdf-sha3-224",
+        Hash::Sha3_256 => "hkdf-sha3-256",
+        Hash::Sha3_384 => "hkdf-sha3-384",
+        Hash::Sha3_512 => "hkdf-sha3-512",
     }
 }
 

@@ -32,6 +32,7 @@ mod params;
 mod provider;
 mod remote;
 mod secret;
+mod shake;
 
 /// Exports for fuzz targets.
 #[cfg(fuzzing)]

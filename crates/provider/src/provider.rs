@@ -49,8 +49,8 @@ pub struct Configuration {
     pub service: Option<Attach>,
     /// The file to which counters are added.
     pub tally: Option<PathBuf>,
-    /// The major version of the libcrypto that loaded the module; 0 where it does not tell.
-    pub openssl: u32,
+    /// The version of the libcrypto that loaded the module, major and minor; zeros where it does not tell.
+    pub openssl: (u32, u32),
 }
 
 /// A provider in a library context. It is valid as long as OpenSSL has a context of it.
@@ -193,8 +193,11 @@ impl Provider {
             socket.map(|path| Grants::options(Some(path).filter(|path| !path.as_os_str().is_empty())));
         let tally = path("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
         let openssl = self.line(c"openssl-version");
-        let openssl = openssl.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
-        Configuration { service, tally, openssl: openssl.unwrap_or(0) }
+        let openssl = openssl.as_deref().and_then(|version| {
+            let mut numbers = version.split('.').map(|number| number.parse().ok());
+            Some((numbers.next()??, numbers.next()??))
+        });
+        Configuration { service, tally, openssl: openssl.unwrap_or_default() }
     }
 
     /// Returns the core's value for a name: its own version, or a line of the provider's section.

@@ -432,7 +432,8 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
         Rc4 => &[1, 5, 16, 256],
         Sm4Ecb | Sm4Cbc | Sm4Ctr | KasumiF8 | KasumiF9 => &[16],
-        Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => &[0, 1, 16, 20, 64, 65, 128, 129, 200],
+        Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 | Sha3_224 | Sha3_256 | Sha3_384
+        | Sha3_512 => &[0, 1, 16, 20, 64, 65, 128, 129, 200],
         _ => &[],
     }
 }

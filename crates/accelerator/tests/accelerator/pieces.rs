@@ -17,7 +17,7 @@ const STATE: u32 = 51_000;
 const MAC: u32 = 52_000;
 
 /// All that messages in pieces can be under, with a key and the bytes of a tag.
-const ALL: [(Algorithm, &[u8], u8); 10] = [
+const ALL: [(Algorithm, &[u8], u8); 14] = [
     (Algorithm::Md5, b"Jefe", 16),
     (Algorithm::Sha1, b"Jefe", 20),
     (Algorithm::Sha224, b"Jefe", 28),
@@ -25,6 +25,10 @@ const ALL: [(Algorithm, &[u8], u8); 10] = [
     (Algorithm::Sha384, b"Jefe", 48),
     (Algorithm::Sha512, b"Jefe", 64),
     (Algorithm::Sha512_256, b"Jefe", 32),
+    (Algorithm::Sha3_224, b"Jefe", 28),
+    (Algorithm::Sha3_256, &[0xaa; 137], 32),
+    (Algorithm::Sha3_384, b"Jefe", 48),
+    (Algorithm::Sha3_512, b"Jefe", 64),
     (Algorithm::AesCmac, &[7; 24], 16),
     (Algorithm::AesGcm, &[7; 32], 16),
     (Algorithm::ChaCha20Poly1305, &[7; 32], 16),

@@ -49,10 +49,10 @@ fn tag_len(algorithm: Algorithm) -> u8 {
         Algorithm::DesMac => 8,
         Algorithm::KasumiF9 => 4,
         Algorithm::Sha1 => 20,
-        Algorithm::Sha224 => 28,
-        Algorithm::Sha256 | Algorithm::Sha512_256 => 32,
-        Algorithm::Sha384 => 48,
-        Algorithm::Sha512 => 64,
+        Algorithm::Sha224 | Algorithm::Sha3_224 => 28,
+        Algorithm::Sha256 | Algorithm::Sha512_256 | Algorithm::Sha3_256 => 32,
+        Algorithm::Sha384 | Algorithm::Sha3_384 => 48,
+        Algorithm::Sha512 | Algorithm::Sha3_512 => 64,
         _ => 0,
     }
 }

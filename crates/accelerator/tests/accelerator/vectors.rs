@@ -568,6 +568,14 @@ fn hashes() -> Vec<Case> {
         (Hash::Sha512, "SHA2/SHA512LongMsg.rsp", 128),
         (Hash::Sha512_256, "SHA2/SHA512_256ShortMsg.rsp", 129),
         (Hash::Sha512_256, "SHA2/SHA512_256LongMsg.rsp", 128),
+        (Hash::Sha3_224, "SHA3/SHA3_224ShortMsg.rsp", 145),
+        (Hash::Sha3_224, "SHA3/SHA3_224LongMsg.rsp", 100),
+        (Hash::Sha3_256, "SHA3/SHA3_256ShortMsg.rsp", 137),
+        (Hash::Sha3_256, "SHA3/SHA3_256LongMsg.rsp", 100),
+        (Hash::Sha3_384, "SHA3/SHA3_384ShortMsg.rsp", 105),
+        (Hash::Sha3_384, "SHA3/SHA3_384LongMsg.rsp", 100),
+        (Hash::Sha3_512, "SHA3/SHA3_512ShortMsg.rsp", 73),
+        (Hash::Sha3_512, "SHA3/SHA3_512LongMsg.rsp", 100),
     ] {
         let read = cavp::cases(&format!("hashes/{file}"));
         let read: Vec<_> = read.into_iter().filter(|case| case.contains_key("MD")).collect();
@@ -598,7 +606,7 @@ fn hashes() -> Vec<Case> {
             cases.push(whole);
         }
     }
-    assert_eq!(cases.len(), 6 * 1165);
+    assert_eq!(cases.len(), 6 * 2025);
     // The check values of the catalogue of CRCs; RFC 1071 §3's example.
     for (algorithm, source, value) in [
         (Algorithm::Crc32, b"123456789".to_vec(), 0xcbf4_3926),
@@ -654,6 +662,10 @@ fn macs() -> Vec<Case> {
         (algorithm_of(Hash::Sha384), TestName::HmacSha384, 174),
         (algorithm_of(Hash::Sha512), TestName::HmacSha512, 174),
         (algorithm_of(Hash::Sha512_256), TestName::HmacSha512_256, 175),
+        (algorithm_of(Hash::Sha3_224), TestName::HmacSha3_224, 172),
+        (algorithm_of(Hash::Sha3_256), TestName::HmacSha3_256, 174),
+        (algorithm_of(Hash::Sha3_384), TestName::HmacSha3_384, 174),
+        (algorithm_of(Hash::Sha3_512), TestName::HmacSha3_512, 174),
         (Algorithm::AesCmac, TestName::AesCmac, 63 + 243 + 5),
     ] {
         let before = cases.len();

@@ -13,7 +13,7 @@ use crate::status::Status;
 use crate::stream::{Stream, Task};
 
 /// Room for any mid-state, in bytes: see millstream_stream_export().
-pub const MILLSTREAM_MID_STATE_ROOM: usize = 272;
+pub const MILLSTREAM_MID_STATE_ROOM: usize = 416;
 
 /// The padding of the last block of a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

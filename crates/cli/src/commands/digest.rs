@@ -100,12 +100,16 @@ const ALGORITHMS: &[Known] = &[
         Algorithm::Hash(Hash::Sha512_256),
         Standing::Current,
     ),
+    known("sha3_224", &[], "SHA3-224", Algorithm::Hash(Hash::Sha3_224), Standing::Current),
+    known("sha3_256", &[], "SHA3-256", Algorithm::Hash(Hash::Sha3_256), Standing::Current),
+    known("sha3_384", &[], "SHA3-384", Algorithm::Hash(Hash::Sha3_384), Standing::Current),
+    known("sha3_512", &[], "SHA3-512", Algorithm::Hash(Hash::Sha3_512), Standing::Current),
     known("crc32", &[], "CRC32", Algorithm::Crc32, Standing::NotCryptographic),
     known("crc32c", &[], "CRC32C", Algorithm::Crc32c, Standing::NotCryptographic),
 ];
 
 /// Families of hashes that are not part of this version, so that none of them is taken for a slip of the hand.
-const ABSENT: &[&str] = &["sha3", "shake", "keccak", "blake", "b2", "b3"];
+const ABSENT: &[&str] = &["shake", "keccak", "blake", "b2", "b3"];
 
 /// Returns the names for `-a`.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

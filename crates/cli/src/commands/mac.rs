@@ -103,6 +103,10 @@ const ALGORITHMS: &[Known] = &[
     hmac("sha384_hmac", &["hmac-sha384"], Hash::Sha384, 1024, false),
     hmac("sha512_hmac", &["hmac-sha512"], Hash::Sha512, 1024, false),
     hmac("sha512_256_hmac", &["hmac-sha512-256"], Hash::Sha512_256, 1024, false),
+    hmac("sha3_224_hmac", &["hmac-sha3-224"], Hash::Sha3_224, 1152, false),
+    hmac("sha3_256_hmac", &["hmac-sha3-256"], Hash::Sha3_256, 1088, false),
+    hmac("sha3_384_hmac", &["hmac-sha3-384"], Hash::Sha3_384, 832, false),
+    hmac("sha3_512_hmac", &["hmac-sha3-512"], Hash::Sha3_512, 576, false),
     Known {
         name: "aes_cmac",
         others: &["cmac"],

@@ -1,9 +1,10 @@
-//! Merkle-Damgård: blocks folded into a chaining value, and the padding that ends them.
+//! Blocks folded into a chaining value, and the padding that ends them.
 //!
-//! MD5, SHA-1 and SHA-2 differ only in their compression function, the width of a word and the
-//! order of bytes in it, so the rest is written once.
+//! MD5, SHA-1 and SHA-2 (Merkle-Damgård) differ only in their compression function, the width of a word and the
+//! order of bytes in it, so the rest is written once. The sponge of SHA-3 fits in: its state is a chaining value of 200
+//! bytes, to absorb a block is to fold it, and its padding has another first byte, a bit in the last one, and no length.
 //!
-//! Ref. FIPS 180-4 §5.1 (padding) and §5.2 (parsing); RFC 1321 §3.1 and §3.2.
+//! Ref. FIPS 180-4 §5.1 (padding) and §5.2 (parsing); RFC 1321 §3.1 and §3.2; FIPS 202 §4 and §5.1.
 //!
 //! # Safety
 //! A compression function may need processor features. It is called in one place, through the
@@ -51,8 +52,22 @@ pub(crate) trait Chaining: Copy + Default + Zeroize + 'static {
     /// The length of all words together, in bytes.
     const LEN: usize;
 
+    /// The most bytes that a digest takes of the words.
+    const OUTPUT: usize = Self::LEN;
+
+    /// The byte that ends a message.
+    const END: u8 = 0x80;
+
+    /// True for the state of a sponge, which can absorb a part of a block, and whose padding has no length.
+    const SPONGE: bool = false;
+
     /// Returns the chaining value with which a message begins.
     fn initial(hash: Hash) -> Self;
+
+    /// Absorbs the first bytes of a block. Only a sponge can.
+    fn mix(&mut self, _: &[u8]) {
+        unreachable!("a compression function takes whole blocks")
+    }
 
     /// Writes the words as bytes in the order of the standard, as many words as `out` has room for.
     fn write(&self, out: &mut [u8]);
@@ -60,7 +75,8 @@ pub(crate) trait Chaining: Copy + Default + Zeroize + 'static {
     /// Reads the words from [`Chaining::LEN`] bytes that [`Chaining::write`] wrote.
     fn read(bytes: &[u8]) -> Self;
 
-    /// Writes the length of the message, given in bytes, at the end of the last block, in bits.
+    /// Writes the length of the message, given in bytes, at the end of the last block, in bits. A sponge sets the last
+    /// bit there.
     fn write_length(last_block: &mut [u8], bytes: u64);
 }
 
@@ -120,7 +136,40 @@ impl<S: Chaining, const BLOCK: usize> Clone for Chain<S, BLOCK> {
 
 impl<S: Chaining, const BLOCK: usize> Copy for Chain<S, BLOCK> {}
 
+/// The kernel of a hash whose messages begin with zeros, as those of a sponge do.
+#[derive(Debug)]
+pub(crate) struct Begin<S: 'static, const BLOCK: usize> {
+    pub(crate) kernel: Bound<CompressOps<S, BLOCK>>,
+}
+
+impl<S, const BLOCK: usize> Clone for Begin<S, BLOCK> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, const BLOCK: usize> Copy for Begin<S, BLOCK> {}
+
+impl<S: Chaining, const BLOCK: usize> Begin<S, BLOCK> {
+    #[inline(always)]
+    pub(crate) fn new(kernel: Bound<CompressOps<S, BLOCK>>) -> Self {
+        Begin { kernel }
+    }
+
+    /// Returns the chaining value with which a message begins.
+    #[inline(always)]
+    pub(crate) fn chain(&self) -> Chain<S, BLOCK> {
+        Chain { kernel: self.kernel, state: S::default() }
+    }
+}
+
 impl<S: Chaining, const BLOCK: usize> Chain<S, BLOCK> {
+    /// Returns itself, as [`Begin::chain`] returns the chaining value with which a message begins.
+    #[inline(always)]
+    pub(crate) fn chain(&self) -> Self {
+        *self
+    }
+
     /// Folds whole blocks in.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, blocks: &[[u8; BLOCK]]) {
@@ -134,8 +183,8 @@ impl<S: Chaining, const BLOCK: usize> Chain<S, BLOCK> {
         let mut last = [[0; BLOCK]; 2];
         let bytes = last.as_flattened_mut();
         bytes[..tail.len()].copy_from_slice(tail);
-        bytes[tail.len()] = 0x80;
-        let count = if length_fits::<BLOCK>(tail.len()) { 1 } else { 2 };
+        bytes[tail.len()] = S::END;
+        let count = if length_fits::<S, BLOCK>(tail.len()) { 1 } else { 2 };
         S::write_length(&mut last[count - 1], before + data.len() as u64);
         let mut state = self.state;
         compress(self.kernel, &mut state, blocks, &last[..count]);
@@ -155,10 +204,16 @@ pub(crate) fn compress<S, const BLOCK: usize>(
     unsafe { (kernel.ops().compress)(state, blocks, last) }
 }
 
-/// Returns true if the length of a message, an eighth of a block, fits behind `tail` bytes and the bit that ends them.
+/// Returns true if the length of a message fits behind `tail` bytes and the byte that ends them.
 #[inline(always)]
-pub(crate) fn length_fits<const BLOCK: usize>(tail: usize) -> bool {
-    tail < BLOCK - BLOCK / 8
+pub(crate) fn length_fits<S: Chaining, const BLOCK: usize>(tail: usize) -> bool {
+    tail < BLOCK - length_len::<S, BLOCK>()
+}
+
+/// Returns the bytes at the end of the last block that the length of the message takes: an eighth of a block.
+#[inline(always)]
+pub(crate) const fn length_len<S: Chaining, const BLOCK: usize>() -> usize {
+    if S::SPONGE { 0 } else { BLOCK / 8 }
 }
 
 /// Clears blocks that may be secret, in whole registers rather than byte by byte.

@@ -27,11 +27,18 @@ impl Digest {
     #[inline(always)]
     pub(crate) fn new<S: Chaining>(hash: Hash, state: &S) -> Self {
         let mut bytes = [0; MAX_DIGEST];
-        state.write(&mut bytes[..S::LEN]);
+        state.write(&mut bytes[..S::OUTPUT]);
         // The bytes that are cut off must not stay: of an HMAC they reveal more than its tag
         // does.
-        bytes[hash.output_len()..S::LEN].fill(0);
+        bytes[hash.output_len()..S::OUTPUT].fill(0);
         Digest { bytes, len: hash.output_len() as u8 }
+    }
+
+    /// Makes this a digest of `len` bytes, and returns the room for it, which may be used to its end.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn room(&mut self, len: usize) -> &mut [u8; MAX_DIGEST] {
+        self.len = len as u8;
+        &mut self.bytes
     }
 }
 

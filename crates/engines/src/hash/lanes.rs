@@ -1,6 +1,6 @@
 //! Many messages side by side, one in each lane: the hashes' lane managers.
 //!
-//! A row of `MD5_LANES`, `SHA1_LANES`, `SHA256_LANES` or `SHA512_LANES` hashes, and signs with HMAC,
+//! A row of `MD5_LANES`, `SHA1_LANES`, `SHA256_LANES`, `SHA512_LANES` or of SHA-3's tables hashes, and signs with HMAC,
 //! any number of messages in one call.
 //!
 //! # Safety
@@ -17,12 +17,15 @@ use super::family::{Family, Hash, each, family};
 use super::job::{HashJob, LanesOps, Side, digest_direct, pays};
 use crate::md5::{MD5, MD5_LANES};
 use crate::sha1::{SHA1, SHA1_LANES};
+use crate::sha3::{
+    SHA3_224, SHA3_224_LANES, SHA3_256, SHA3_256_LANES, SHA3_384, SHA3_384_LANES, SHA3_512, SHA3_512_LANES,
+};
 use crate::sha256::{SHA256, SHA256_LANES};
 use crate::sha512::{SHA512, SHA512_LANES};
 use crate::{Crossover, Kernel, Table};
 
 /// The lane kernels of a hash's family.
-pub(crate) type Sides = family!(Side);
+pub(crate) type Sides = family!(Side, Side);
 
 impl Sides {
     /// Returns the sides of every lane kernel that `features` allow, best first.
@@ -44,6 +47,18 @@ impl Sides {
             }
             Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => {
                 all(Tables { direct: &SHA512, lanes: &SHA512_LANES }, features, hash, Family::Sha512)
+            }
+            Hash::Sha3_224 => {
+                all(Tables { direct: &SHA3_224, lanes: &SHA3_224_LANES }, features, hash, Family::Sha3_224)
+            }
+            Hash::Sha3_256 => {
+                all(Tables { direct: &SHA3_256, lanes: &SHA3_256_LANES }, features, hash, Family::Sha3_256)
+            }
+            Hash::Sha3_384 => {
+                all(Tables { direct: &SHA3_384, lanes: &SHA3_384_LANES }, features, hash, Family::Sha3_384)
+            }
+            Hash::Sha3_512 => {
+                all(Tables { direct: &SHA3_512, lanes: &SHA3_512_LANES }, features, hash, Family::Sha3_512)
             }
         }
     }

@@ -4,31 +4,36 @@
 //! | bytes | contents |
 //! | --- | --- |
 //! | 1 | version: 1 |
-//! | 1 | hash: 1 MD5, 2 SHA-1, 3 SHA-224, 4 SHA-256, 5 SHA-384, 6 SHA-512, 7 SHA-512/256 |
+//! | 1 | hash: 1 MD5, 2 SHA-1, 3 SHA-224, 4 SHA-256, 5 SHA-384, 6 SHA-512, 7 SHA-512/256, 8 to 11 SHA3-224 to SHA3-512 |
 //! | 1 | kind: 0 a hash, 1 an HMAC, 2 an HMAC without its key |
 //! | 5 | zero |
 //! | 8 | bytes taken in so far, little-endian; an HMAC's begin with the block of its key |
-//! | 16, 20, 32 or 64 | chaining value, its words in the byte order of the digest |
+//! | 16, 20, 32, 64 or 200 | chaining value, its words in the byte order of the digest |
 //! | the same | HMAC only: the chaining value of the outer hash after the block of its key |
-//! | count modulo the block | the last bytes taken in, which wait for the rest of their block |
+//! | count modulo the block | the last bytes taken in, which wait for the rest of their block; not of SHA-3 |
+//!
+//! A sponge's chaining value has those bytes in it, so a mid-state of SHA-3 is no longer than that of other hashes may be.
 //!
 //! A saved mid-state is as secret as the hashed data. The mid-state of an HMAC, with its key or without, is as good as
 //! the key. The AEADs and CMAC save theirs in forms of their own, which their `import` takes.
 
 use std::fmt;
 use std::ops::Deref;
+use std::slice::from_mut;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::chain::{Chain, Chaining};
+use super::chain::{Chain, Chaining, wipe};
 use super::family::Hash;
 use super::stream::Stream;
 use crate::Error;
 
 const VERSION: u8 = 1;
 const HEADER: usize = 16;
-/// The longest mid-state: an HMAC-SHA-512 with all but one byte of a block.
-const MAX: usize = HEADER + 2 * 64 + 127;
+/// The longest chaining value.
+const MAX_STATE: usize = 200;
+/// The longest mid-state: an HMAC over SHA-3.
+const MAX: usize = HEADER + 2 * MAX_STATE;
 
 /// The kind of a mid-state: a hash, an HMAC, or an HMAC's message alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub(crate) enum Kind {
 }
 
 /// A message left off at some byte: `&mid[..]` are the bytes to store.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct MidState {
     bytes: [u8; MAX],
     len: usize,
@@ -62,13 +67,20 @@ impl MidState {
         let mut saved = MidState::empty();
         saved.push(&[VERSION, hash.code(), kind as u8, 0, 0, 0, 0, 0]);
         saved.push(&stream.count.to_le_bytes());
-        for state in [Some(&stream.chain.state), outer].into_iter().flatten() {
-            let mut words = [0; 64];
+        let mut inner = stream.chain.state;
+        if S::SPONGE {
+            inner.mix(stream.waiting());
+        }
+        for state in [Some(&inner), outer].into_iter().flatten() {
+            let mut words = [0; MAX_STATE];
             state.write(&mut words[..S::LEN]);
             saved.push(&words[..S::LEN]);
-            words.zeroize();
+            wipe(from_mut(&mut words));
         }
-        saved.push(stream.waiting());
+        inner.zeroize();
+        if !S::SPONGE {
+            saved.push(stream.waiting());
+        }
         saved
     }
 
@@ -93,7 +105,8 @@ pub(crate) fn load<S: Chaining, const BLOCK: usize>(
     let (header, rest) = bytes.split_first_chunk::<8>().ok_or(Error::MidState)?;
     let (count, rest) = rest.split_first_chunk().ok_or(Error::MidState)?;
     let count = u64::from_le_bytes(*count);
-    let waiting = (count % BLOCK as u64) as usize;
+    // A sponge has them in its state. Zeros wait then, which add nothing when they are absorbed.
+    let waiting = if S::SPONGE { 0 } else { (count % BLOCK as u64) as usize };
     let states = if kind == Kind::Hmac { 2 } else { 1 };
     let fits = *header == [VERSION, hash.code(), kind as u8, 0, 0, 0, 0, 0]
         && rest.len() == states * S::LEN + waiting
@@ -121,6 +134,21 @@ impl Saved<'_> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Zeroize for MidState {
+    fn zeroize(&mut self) {
+        wipe(from_mut(&mut self.bytes));
+        self.len = 0;
+    }
+}
+
+impl ZeroizeOnDrop for MidState {}
+
+impl Drop for MidState {
+    fn drop(&mut self) {
+        self.zeroize();
     }
 }
 

@@ -1,8 +1,8 @@
-//! MD5, SHA-1 and SHA-2, chosen at run time.
+//! MD5, SHA-1, SHA-2 and SHA-3, chosen at run time.
 //!
 //! [`digest()`] hashes a whole message, and [`Hasher`] one that comes in pieces.
 //!
-//! Ref. RFC 1321; FIPS 180-4.
+//! Ref. RFC 1321; FIPS 180-4; FIPS 202.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod arch;
@@ -24,7 +24,7 @@ use std::{fmt, io};
 
 use millstream_cpu::Features;
 
-pub(crate) use chain::{Chain, Chaining, compress, wipe};
+pub(crate) use chain::{Begin, Chain, Chaining, compress, length_len, wipe};
 pub use chain::{CompressOps, fold};
 pub use digest::{Digest, MAX_DIGEST};
 pub use family::Hash;
@@ -37,11 +37,12 @@ pub(crate) use stream::Stream;
 
 use crate::md5::MD5;
 use crate::sha1::SHA1;
+use crate::sha3::{SHA3_224, SHA3_256, SHA3_384, SHA3_512};
 use crate::sha256::SHA256;
 use crate::sha512::SHA512;
 use crate::{Error, Kernel, Table};
 
-type Chains = family!(Chain);
+type Starts = family!(Chain, Begin);
 type Streams = family!(Stream);
 
 /// A hash bound to a kernel, from which [`Hasher`], [`HmacKey`](crate::hmac::HmacKey) and
@@ -50,7 +51,7 @@ type Streams = family!(Stream);
 pub struct HashKernel {
     hash: Hash,
     /// The kernel and the initial chaining value.
-    start: Chains,
+    start: Starts,
 }
 
 impl HashKernel {
@@ -70,6 +71,10 @@ impl HashKernel {
             Hash::Sha1 => Family::Sha1(best(&SHA1, features, hash)),
             Hash::Sha224 | Hash::Sha256 => Family::Sha256(best(&SHA256, features, hash)),
             Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => Family::Sha512(best(&SHA512, features, hash)),
+            Hash::Sha3_224 => Family::Sha3_224(Begin::new(SHA3_224.best(features))),
+            Hash::Sha3_256 => Family::Sha3_256(Begin::new(SHA3_256.best(features))),
+            Hash::Sha3_384 => Family::Sha3_384(Begin::new(SHA3_384.best(features))),
+            Hash::Sha3_512 => Family::Sha3_512(Begin::new(SHA3_512.best(features))),
         };
         HashKernel { hash, start }
     }
@@ -80,7 +85,7 @@ impl HashKernel {
             table: &'static Table<CompressOps<S, BLOCK>>,
             features: Features,
             hash: Hash,
-            family: fn(Chain<S, BLOCK>) -> Chains,
+            family: fn(Chain<S, BLOCK>) -> Starts,
         ) -> Vec<HashKernel> {
             let chains = table.available(features).map(|kernel| Chain { kernel, state: S::initial(hash) });
             chains.map(|chain| HashKernel { hash, start: family(chain) }).collect()
@@ -90,6 +95,18 @@ impl HashKernel {
             Hash::Sha1 => all(&SHA1, features, hash, Family::Sha1),
             Hash::Sha224 | Hash::Sha256 => all(&SHA256, features, hash, Family::Sha256),
             Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => all(&SHA512, features, hash, Family::Sha512),
+            Hash::Sha3_224 => {
+                all(&SHA3_224, features, hash, |chain| Family::Sha3_224(Begin::new(chain.kernel)))
+            }
+            Hash::Sha3_256 => {
+                all(&SHA3_256, features, hash, |chain| Family::Sha3_256(Begin::new(chain.kernel)))
+            }
+            Hash::Sha3_384 => {
+                all(&SHA3_384, features, hash, |chain| Family::Sha3_384(Begin::new(chain.kernel)))
+            }
+            Hash::Sha3_512 => {
+                all(&SHA3_512, features, hash, |chain| Family::Sha3_512(Begin::new(chain.kernel)))
+            }
         }
     }
 
@@ -105,17 +122,17 @@ impl HashKernel {
 
     /// The kernel's description.
     pub fn kernel(&self) -> &'static Kernel {
-        each!(&self.start, chain => chain.kernel.kernel())
+        each!(&self.start, start => start.kernel.kernel())
     }
 
     /// The digest of a message.
     #[inline]
     pub fn digest(&self, data: &[u8]) -> Digest {
-        each!(&self.start, chain => Digest::new(self.hash, &chain.digest(0, data)))
+        each!(&self.start, start => Digest::new(self.hash, &start.chain().digest(0, data)))
     }
 
     #[inline(always)]
-    pub(crate) fn start(&self) -> &Chains {
+    pub(crate) fn start(&self) -> &Starts {
         &self.start
     }
 }
@@ -145,7 +162,7 @@ pub fn digest(features: Features, hash: Hash, data: &[u8], out: &mut [u8]) -> Re
     let len = hash.output_len();
     let given = out.len();
     let out = out.get_mut(..len).ok_or(Error::OutputLength { given, needed: len })?;
-    each!(HashKernel::best(features, hash).start(), chain => chain.digest(0, data).write(out));
+    each!(HashKernel::best(features, hash).start(), start => start.chain().digest(0, data).write(out));
     Ok(len)
 }
 
@@ -180,7 +197,7 @@ impl Hasher {
     /// Begins a message with a given kernel.
     #[inline]
     pub fn with_kernel(kernel: HashKernel) -> Self {
-        Hasher { hash: kernel.hash, stream: map!(kernel.start, chain => Stream::new(chain, 0)) }
+        Hasher { hash: kernel.hash, stream: map!(&kernel.start, start => Stream::new(start.chain(), 0)) }
     }
 
     /// Takes up a message that was left off: see [`MidState`].
@@ -197,7 +214,7 @@ impl Hasher {
     /// [`Error::MidState`] when `saved` is not a mid-state of this hash.
     pub fn import_with_kernel(kernel: HashKernel, saved: &[u8]) -> Result<Self, Error> {
         let hash = kernel.hash;
-        let stream = map!(kernel.start, chain => load(hash, Kind::Hash, chain, saved)?.0);
+        let stream = map!(kernel.start, start => load(hash, Kind::Hash, start.chain(), saved)?.0);
         Ok(Hasher { hash, stream })
     }
 

@@ -19,18 +19,28 @@ use super::job::{Job, Side};
 use super::words::{Word, Words};
 use crate::lanes::{Lanes, schedule};
 
-/// A compression function for `N` lanes.
-pub(crate) trait LaneKernel<const WORDS: usize, const N: usize> {
+/// A step of `N` lanes.
+pub(crate) trait Step<const WORDS: usize, const N: usize> {
     type Word: Word;
     type Words: Words<N, Word = Self::Word>;
 
+    /// The least number of messages for which the kernel is faster than the direct kernel.
+    const LIVE: usize;
+
+    /// Folds a block of every lane in, from where it lies.
+    ///
+    /// # Safety
+    /// The processor has the kernel's features, and from each of `from` a block can be read.
+    unsafe fn step(state: &mut [Self::Words; WORDS], from: &[*const u8; N]);
+}
+
+/// A compression function for `N` lanes.
+pub(crate) trait LaneKernel<const WORDS: usize, const N: usize>: Step<WORDS, N> {
     /// True if words are read from a message with the lowest byte first.
     const LITTLE_ENDIAN: bool;
 
     /// The least number of messages for which the kernel is faster than the next one in its row.
     const FEWEST: usize;
-    /// The least number of messages for which the kernel is faster than the direct kernel.
-    const LIVE: usize;
 
     /// Folds one block of every lane in, given as words, which are left in any state.
     ///
@@ -41,9 +51,9 @@ pub(crate) trait LaneKernel<const WORDS: usize, const N: usize> {
 
 /// Returns the number of blocks that a message of `len` bytes is padded to.
 #[inline(always)]
-fn padded<const BLOCK: usize>(len: usize) -> usize {
-    // The padding has the byte that ends the message and the length, an eighth of a block.
-    len / BLOCK + if length_fits::<BLOCK>(len % BLOCK) { 1 } else { 2 }
+fn padded<S: Chaining, const BLOCK: usize>(len: usize) -> usize {
+    // The padding has the byte that ends the message and the length, if the hash has one.
+    len / BLOCK + if length_fits::<S, BLOCK>(len % BLOCK) { 1 } else { 2 }
 }
 
 /// The end of a message at 128, and zeros for two blocks before and after it.
@@ -56,10 +66,10 @@ static PAD: [u8; 384] = {
 /// Returns true if all messages are padded to the same number of blocks.
 #[inline(always)]
 pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
-    let blocks = padded::<BLOCK>(jobs[0].data().len());
+    let blocks = padded::<S, BLOCK>(jobs[0].data().len());
     let mut same = true;
     for job in jobs {
-        same &= padded::<BLOCK>(job.data().len()) == blocks;
+        same &= padded::<S, BLOCK>(job.data().len()) == blocks;
     }
     same
 }
@@ -84,12 +94,12 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
         len[lane] = data.len();
         whole = whole.min(data.len() / BLOCK);
     }
-    let mut blocks = [padded::<BLOCK>(len[0]); N];
+    let mut blocks = [padded::<[K::Word; WORDS], BLOCK>(len[0]); N];
     // The first message is the longest.
     let (mut least, most) = (blocks[0], blocks[0]);
     if !in_step {
         for lane in 0..N {
-            blocks[lane] = padded::<BLOCK>(len[lane]);
+            blocks[lane] = padded::<[K::Word; WORDS], BLOCK>(len[lane]);
             least = least.min(blocks[lane]);
         }
     }
@@ -173,7 +183,7 @@ where
 
 /// Folds in one block of every lane, given as bytes in memory's order.
 #[inline(always)]
-unsafe fn fold_bytes<K, const WORDS: usize, const N: usize>(
+pub(crate) unsafe fn fold_bytes<K, const WORDS: usize, const N: usize>(
     state: &mut [K::Words; WORDS],
     block: &mut [K::Words; 16],
 ) where
@@ -391,7 +401,7 @@ where
         }
     }
     while jobs.len() >= 2 {
-        if padded::<BLOCK>(jobs[0].data().len()) != padded::<BLOCK>(jobs[1].data().len()) {
+        if padded::<S, BLOCK>(jobs[0].data().len()) != padded::<S, BLOCK>(jobs[1].data().len()) {
             let (now, later) = jobs.split_at_mut(1);
             J::one_by_one(side, now);
             jobs = later;
@@ -399,10 +409,7 @@ where
         }
         let (now, later) = jobs.split_at_mut(2);
         let (one, two) = (now[0].data(), now[1].data());
-        let counts = [
-            pad(&mut last[0], one, before, S::write_length),
-            pad(&mut last[1], two, before, S::write_length),
-        ];
+        let counts = [pad::<S, BLOCK>(&mut last[0], one, before), pad::<S, BLOCK>(&mut last[1], two, before)];
         let blocks = [one.as_chunks().0, two.as_chunks().0];
         let mut states = [now[0].inner(side).state, now[1].inner(side).state];
         // SAFETY: the caller's.
@@ -432,19 +439,14 @@ where
 
 /// Pads the rest of a message behind its whole blocks, and returns the number of blocks.
 #[inline(always)]
-fn pad<const BLOCK: usize>(
-    last: &mut [[u8; BLOCK]; 2],
-    data: &[u8],
-    before: usize,
-    write_length: fn(&mut [u8], u64),
-) -> usize {
+fn pad<S: Chaining, const BLOCK: usize>(last: &mut [[u8; BLOCK]; 2], data: &[u8], before: usize) -> usize {
     let tail = data.as_chunks::<BLOCK>().1;
-    let count = padded::<BLOCK>(tail.len());
+    let count = padded::<S, BLOCK>(tail.len());
     *last = [[0; BLOCK]; 2];
     let bytes = last.as_flattened_mut();
     bytes[..tail.len()].copy_from_slice(tail);
-    bytes[tail.len()] = 0x80;
-    write_length(&mut last[count - 1], (before + data.len()) as u64);
+    bytes[tail.len()] = S::END;
+    S::write_length(&mut last[count - 1], (before + data.len()) as u64);
     count
 }
 
@@ -490,22 +492,25 @@ where
 /// Returns true if the jobs would wait for the first and longest for more than a block each and more than
 /// an eighth of the time. The scheduler costs a job about as much.
 fn too_ragged<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
-    let longest = padded::<BLOCK>(jobs[0].data().len());
+    let longest = padded::<S, BLOCK>(jobs[0].data().len());
     let mut waits = 0;
     for job in jobs {
-        waits += longest - padded::<BLOCK>(job.data().len());
+        waits += longest - padded::<S, BLOCK>(job.data().len());
     }
     waits > jobs.len() * (1 + longest / 8)
 }
 
 /// Works jobs of any lengths off, the longest first. Each lane gets a new message as soon as its last one
 /// has ended.
+///
+/// # Safety
+/// The processor has the features of `K`.
 #[inline(always)]
-unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+pub(crate) unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
     jobs: &mut [&mut J],
 ) where
-    K: LaneKernel<WORDS, N>,
+    K: Step<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
     [K::Word; WORDS]: Chaining,
 {
@@ -542,7 +547,7 @@ enum Part {
 /// Lanes for the scheduler.
 struct Ragged<'s, K, const WORDS: usize, const N: usize, const BLOCK: usize>
 where
-    K: LaneKernel<WORDS, N>,
+    K: Step<WORDS, N>,
 {
     side: &'s Side<[K::Word; WORDS], BLOCK>,
     state: [K::Words; WORDS],
@@ -559,7 +564,7 @@ where
 
 impl<K, const WORDS: usize, const N: usize, const BLOCK: usize> Ragged<'_, K, WORDS, N, BLOCK>
 where
-    K: LaneKernel<WORDS, N>,
+    K: Step<WORDS, N>,
     [K::Word; WORDS]: Chaining,
 {
     #[inline(always)]
@@ -587,7 +592,7 @@ where
     fn end(&mut self, lane: usize, data: &[u8], before: usize) -> usize {
         // SAFETY: there are N of them, and none is borrowed.
         let last = unsafe { &mut *self.last.add(lane) };
-        let count = pad(last, data, before, <[K::Word; WORDS]>::write_length);
+        let count = pad::<[K::Word; WORDS], BLOCK>(last, data, before);
         self.from[lane] = self.last.wrapping_add(lane).cast();
         self.stride[lane] = BLOCK;
         count
@@ -597,7 +602,7 @@ where
 impl<K, J, const WORDS: usize, const N: usize, const BLOCK: usize> Lanes<J, N>
     for Ragged<'_, K, WORDS, N, BLOCK>
 where
-    K: LaneKernel<WORDS, N>,
+    K: Step<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
     [K::Word; WORDS]: Chaining,
 {
@@ -616,10 +621,7 @@ where
         for _ in 0..steps {
             // SAFETY: `Ragged` is made where the processor has the features; each lane has `steps`
             // blocks, or is idle.
-            unsafe {
-                let mut block = K::Words::load_block(&self.from);
-                fold_bytes::<K, WORDS, N>(&mut self.state, &mut block);
-            }
+            unsafe { K::step(&mut self.state, &self.from) };
             for lane in 0..N {
                 self.from[lane] = self.from[lane].wrapping_add(self.stride[lane]);
             }
@@ -685,13 +687,25 @@ macro_rules! lane_kernel {
         $(#[$doc])*
         pub(super) struct $name;
 
-        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
+        impl $crate::hash::side_by_side::Step<{ WORDS }, $lanes> for $name {
             type Word = <$vector as Words<$lanes>>::Word;
             type Words = $vector;
 
+            const LIVE: usize = $live;
+
+            #[inline(always)]
+            unsafe fn step(state: &mut [$vector; WORDS], from: &[*const u8; $lanes]) {
+                // SAFETY: the caller's.
+                unsafe {
+                    let mut block = <$vector as Words<$lanes>>::load_block(from);
+                    $crate::hash::side_by_side::fold_bytes::<Self, WORDS, $lanes>(state, &mut block);
+                }
+            }
+        }
+
+        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
             const LITTLE_ENDIAN: bool = $little;
             const FEWEST: usize = $fewest;
-            const LIVE: usize = $live;
 
             #[inline(always)]
             unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {

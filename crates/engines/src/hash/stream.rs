@@ -1,6 +1,6 @@
 //! One message in pieces of any length.
 //!
-//! Ref. FIPS 180-4 §5.1 and §5.2.
+//! Ref. FIPS 180-4 §5.1 and §5.2; FIPS 202 §4.
 
 use super::chain::{Chain, Chaining, compress, length_fits};
 
@@ -63,10 +63,10 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
     #[inline(always)]
     pub(crate) fn finish(&mut self) -> S {
         let used = self.used();
-        self.buffer[used] = 0x80;
+        self.buffer[used] = S::END;
         self.buffer[used + 1..].fill(0);
         let first = std::slice::from_mut(&mut self.buffer);
-        if length_fits::<BLOCK>(used) {
+        if length_fits::<S, BLOCK>(used) {
             S::write_length(&mut first[0], self.count);
             compress(self.chain.kernel, &mut self.chain.state, first, &[]);
         } else {

@@ -73,6 +73,9 @@ pub(crate) trait Words<const N: usize>: Copy {
     /// `y ^ (self | !z)`, the function I of MD5.
     unsafe fn md5_i(self, y: Self, z: Self) -> Self;
 
+    /// `self ^ (!y & z)`, the step chi of SHA-3.
+    unsafe fn chi(self, y: Self, z: Self) -> Self;
+
     /// Every word with its bytes turned round.
     unsafe fn swap_bytes(self) -> Self;
 
@@ -156,6 +159,7 @@ macro_rules! two {
             two!(@ternary choose);
             two!(@ternary majority);
             two!(@ternary md5_i);
+            two!(@ternary chi);
 
             #[inline(always)]
             unsafe fn swap_bytes(self) -> Self {

@@ -39,7 +39,8 @@ impl Hkdf {
     /// Does the same as [`Hkdf::extract`], with a given kernel.
     pub fn extract_with_kernel(kernel: HashKernel, salt: &[u8], ikm: &[u8]) -> Self {
         let hash = kernel.hash();
-        let pair = map!(*kernel.start(), start => {
+        let pair = map!(kernel.start(), start => {
+            let start = start.chain();
             // The pseudorandom key is PRK = HMAC(salt, IKM), and keys the expansion: RFC 5869
             // §2.2.
             let mut prk = Digest::new(hash, &Pair::new(hash, start, salt).sign(hash, ikm));

@@ -79,7 +79,7 @@ impl<const BLOCK: usize> Outer<BLOCK> {
     pub(super) fn padded<S: Chaining>(hash: Hash) -> Self {
         let len = hash.output_len();
         let mut block = [0; BLOCK];
-        block[len] = 0x80;
+        block[len] = S::END;
         S::write_length(&mut block, (BLOCK + len) as u64);
         Outer { block, len }
     }
@@ -91,8 +91,8 @@ impl<const BLOCK: usize> Outer<BLOCK> {
         mut outer: S,
         inner: &S,
     ) -> S {
-        if self.len == S::LEN {
-            inner.write(&mut self.block[..S::LEN]);
+        if self.len == S::OUTPUT {
+            inner.write(&mut self.block[..S::OUTPUT]);
         } else {
             inner.write(&mut self.block[..self.len]);
         }

@@ -15,7 +15,7 @@ use super::job::HmacJob;
 use crate::hash::job::{Job, Length, Side, pays};
 use crate::hash::lanes::Sides;
 use crate::hash::{Chain, Digest, Family, Hash, each};
-use crate::{Crossover, Kernel, md5, sha1, sha256, sha512};
+use crate::{Crossover, Kernel, md5, sha1, sha3, sha256, sha512};
 
 /// Signs many messages at once.
 ///
@@ -109,10 +109,10 @@ pub(crate) fn sign_direct<S, const BLOCK: usize>(_: &Side<S, BLOCK>, jobs: &mut 
     }
 }
 
-/// A job of the lanes, for each of the four compression functions.
+/// A job of the lanes, for each of the compression functions.
 macro_rules! job {
-    ($module:ident $family:ident) => {
-        impl Job<$module::State, { $module::BLOCK }> for HmacJob<'_> {
+    ($family:ident $state:ty, $block:expr) => {
+        impl Job<$state, { $block }> for HmacJob<'_> {
             const KEYED: bool = true;
 
             #[inline(always)]
@@ -121,15 +121,12 @@ macro_rules! job {
             }
 
             #[inline(always)]
-            fn inner<'a>(
-                &'a self,
-                _: &'a Side<$module::State, { $module::BLOCK }>,
-            ) -> &'a Chain<$module::State, { $module::BLOCK }> {
+            fn inner<'a>(&'a self, _: &'a Side<$state, { $block }>) -> &'a Chain<$state, { $block }> {
                 &pair!(self, $family).inner
             }
 
             #[inline(always)]
-            fn outer<'a>(&'a self, _: &'a Side<$module::State, { $module::BLOCK }>) -> &'a $module::State {
+            fn outer<'a>(&'a self, _: &'a Side<$state, { $block }>) -> &'a $state {
                 &pair!(self, $family).outer
             }
 
@@ -138,7 +135,7 @@ macro_rules! job {
                 &mut self.tag
             }
 
-            fn one_by_one(side: &Side<$module::State, { $module::BLOCK }>, jobs: &mut [&mut Self]) {
+            fn one_by_one(side: &Side<$state, { $block }>, jobs: &mut [&mut Self]) {
                 sign_direct(side, jobs);
             }
         }
@@ -154,7 +151,11 @@ macro_rules! pair {
     };
 }
 
-job!(md5 Md5);
-job!(sha1 Sha1);
-job!(sha256 Sha256);
-job!(sha512 Sha512);
+job!(Md5 md5::State, md5::BLOCK);
+job!(Sha1 sha1::State, sha1::BLOCK);
+job!(Sha256 sha256::State, sha256::BLOCK);
+job!(Sha512 sha512::State, sha512::BLOCK);
+job!(Sha3_224 sha3::State, sha3::RATE_224);
+job!(Sha3_256 sha3::State, sha3::RATE_256);
+job!(Sha3_384 sha3::State, sha3::RATE_384);
+job!(Sha3_512 sha3::State, sha3::RATE_512);

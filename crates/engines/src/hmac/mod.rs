@@ -34,7 +34,7 @@ impl HmacKey {
     /// Does the same as [`HmacKey::new`], with a given kernel.
     pub fn with_kernel(kernel: HashKernel, key: &[u8]) -> Self {
         let hash = kernel.hash();
-        HmacKey { hash, pair: map!(*kernel.start(), chain => Pair::new(hash, chain, key)) }
+        HmacKey { hash, pair: map!(kernel.start(), start => Pair::new(hash, start.chain(), key)) }
     }
 
     /// Begins a message that comes in pieces.
@@ -91,8 +91,8 @@ impl Hmac {
     /// [`Error::MidState`] when `saved` is not a mid-state of an HMAC with this hash.
     pub fn import_with_kernel(kernel: HashKernel, saved: &[u8]) -> Result<Self, Error> {
         let hash = kernel.hash();
-        let stream = map!(*kernel.start(), chain => {
-            let (stream, outer) = load(hash, Kind::Hmac, chain, saved)?;
+        let stream = map!(kernel.start(), start => {
+            let (stream, outer) = load(hash, Kind::Hmac, start.chain(), saved)?;
             Keyed { stream, outer: outer.ok_or(Error::MidState)? }
         });
         Ok(Hmac { hash, stream })
@@ -160,6 +160,10 @@ impl Hmac {
             (Family::Sha1(keyed), Family::Sha1(pair)) => keyed.restart(pair),
             (Family::Sha256(keyed), Family::Sha256(pair)) => keyed.restart(pair),
             (Family::Sha512(keyed), Family::Sha512(pair)) => keyed.restart(pair),
+            (Family::Sha3_224(keyed), Family::Sha3_224(pair)) => keyed.restart(pair),
+            (Family::Sha3_256(keyed), Family::Sha3_256(pair)) => keyed.restart(pair),
+            (Family::Sha3_384(keyed), Family::Sha3_384(pair)) => keyed.restart(pair),
+            (Family::Sha3_512(keyed), Family::Sha3_512(pair)) => keyed.restart(pair),
             _ => *self = key.start(),
         }
     }

@@ -6,12 +6,12 @@
 //! compressed with the bytes that it would have, and a mask picks the chaining value after the true last
 //! one.
 //!
-//! Ref. RFC 2104 §2; FIPS 180-4 §5.1; RFC 5246 §6.2.3.2, implementation note.
+//! Ref. RFC 2104 §2; FIPS 180-4 §5.1; FIPS 202 §5.1; RFC 5246 §6.2.3.2, implementation note.
 
 use std::slice::from_ref;
 
 use super::key::{HmacKey, Outer, Pair};
-use crate::hash::{Chain, Chaining, Digest, Hash, MAX_DIGEST, each, wipe};
+use crate::hash::{Chain, Chaining, Digest, Hash, MAX_DIGEST, each, length_len, wipe};
 use millstream_kernel::masks::{equal, for_bytes, less, secret};
 
 impl HmacKey {
@@ -71,7 +71,7 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
         absorb_certain(&mut chain, message, certain);
 
         let end = secret(message.header.len() + len);
-        let field = BLOCK / 8;
+        let field = length_len::<S, BLOCK>();
         let last = (end + field as u32) / BLOCK as u32;
         let mut length = [0; BLOCK];
         S::write_length(&mut length, BLOCK as u64 + u64::from(end));
@@ -80,15 +80,15 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
         for index in certain..blocks {
             let is_last = for_bytes(equal(index as u32, last));
             let mut block = message.block(index * BLOCK);
-            cut(&mut block, (index * BLOCK) as u32, end);
+            cut(&mut block, (index * BLOCK) as u32, end, S::END);
             merge(&mut block, &length, is_last);
             chain.absorb(from_ref(&block));
             wipe(std::slice::from_mut(&mut block));
             let mut words = [0; MAX_DIGEST];
-            chain.state.write(&mut words[..S::LEN]);
+            chain.state.write(&mut words[..S::OUTPUT]);
             merge(&mut digest, &words, is_last);
         }
-        let mut inner = S::read(&digest[..S::LEN]);
+        let mut inner = S::read(&digest[..S::OUTPUT]);
         let tag = Outer::padded::<S>(hash).finish(chain.kernel, self.outer, &inner);
         inner.zeroize();
         chain.state.zeroize();
@@ -115,13 +115,13 @@ fn absorb_certain<S: Chaining, const BLOCK: usize>(
     }
 }
 
-/// Keeps the bytes before `end` of a block that begins at `at` in the message, and adds the bit that
-/// ends the message (FIPS 180-4 §5.1).
+/// Keeps the bytes before `end` of a block that begins at `at` in the message, and adds the byte `mark` that
+/// ends the message (FIPS 180-4 §5.1, FIPS 202 §5.1).
 #[inline(always)]
-fn cut<const BLOCK: usize>(block: &mut [u8; BLOCK], at: u32, end: u32) {
+fn cut<const BLOCK: usize>(block: &mut [u8; BLOCK], at: u32, end: u32, mark: u8) {
     for i in 0..BLOCK {
         let place = at + i as u32;
-        block[i] = block[i] & less(place, end) as u8 | 0x80 & equal(place, end) as u8;
+        block[i] = block[i] & less(place, end) as u8 | mark & equal(place, end) as u8;
     }
 }
 

@@ -13,7 +13,7 @@ use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
-pub use digests::{DIGESTS, digest_name, digest_named};
+pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
 pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
 pub use secrets::{ISOLATED_SECRETS, SECRETS};

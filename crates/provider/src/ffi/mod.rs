@@ -39,7 +39,7 @@ mod pipeline;
 mod secret;
 
 pub use cipher::cipher_functions;
-pub use digest::digest_functions;
+pub use digest::{digest_functions, xof_functions};
 pub use kdf::kdf_functions;
 pub use mac::mac_functions;
 pub use secret::secret_functions;
@@ -197,8 +197,10 @@ unsafe extern "C" fn query(
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
     let isolated = || provider.is_some_and(|provider| provider.configuration().service.is_some());
+    let before_3_4 = || provider.is_some_and(|provider| provider.configuration().openssl < (3, 4));
     let _ = catch_unwind(AssertUnwindSafe(|| provider.map(early::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
+        abi::OP_DIGEST if before_3_4() => algorithms::DIGESTS_WITH_DEFAULTS.as_ptr(),
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
         abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
         abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),

@@ -71,6 +71,10 @@ fn name(hash: Hash) -> &'static str {
         Hash::Sha384 => "hmac-sha384",
         Hash::Sha512 => "hmac-sha512",
         Hash::Sha512_256 => "hmac-sha512-256",
+        Hash::Sha3_224 => "hmac-sha3-224",
+        Hash::Sha3_256 => "hmac-sha3-256",
+        Hash::Sha3_384 => "hmac-sha3-384",
+        Hash::Sha3_512 => "hmac-sha3-512",
     }
 }
 

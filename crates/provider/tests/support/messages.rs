@@ -4,10 +4,10 @@
 //! As in [`support`](crate::support): each object is freed by the type that made it.
 #![allow(unsafe_code, dead_code)]
 
-use std::ffi::{CStr, CString, c_uint};
+use std::ffi::{CStr, CString, c_int, c_uint};
 use std::ptr;
 
-use crate::support::{Library, Object, Param, Refused, done, libcrypto, refused};
+use crate::support::{Library, Object, Param, Refused, done, libcrypto, optional, refused};
 
 fn c(text: &str) -> CString {
     CString::new(text).unwrap()
@@ -60,6 +60,10 @@ impl Digest {
 
     /// In one call.
     pub fn whole(&self, data: &[u8]) -> Vec<u8> {
+        self.try_whole(data).unwrap()
+    }
+
+    pub fn try_whole(&self, data: &[u8]) -> Result<Vec<u8>, Refused> {
         let (mut out, mut len) = (vec![0; 64], 0);
         // SAFETY: see the top.
         done(unsafe {
@@ -71,10 +75,9 @@ impl Digest {
                 self.0,
                 ptr::null_mut(),
             )
-        })
-        .unwrap();
+        })?;
         out.truncate(len as usize);
-        out
+        Ok(out)
     }
 
     pub fn context(&self) -> DigestContext {
@@ -102,16 +105,55 @@ impl DigestContext {
     }
 
     pub fn update(&mut self, data: &[u8]) {
-        // SAFETY: see the top.
-        done(unsafe { (libcrypto().EVP_DigestUpdate)(self.0, data.as_ptr(), data.len()) }).unwrap();
+        self.try_update(data).unwrap();
     }
 
     pub fn finish(&mut self) -> Vec<u8> {
-        let (mut out, mut len): (_, c_uint) = (vec![0; 64], 0);
+        self.finish_at_most(64).unwrap()
+    }
+
+    /// Finishes a message whose digest has no more than `most` bytes.
+    pub fn finish_at_most(&mut self, most: usize) -> Result<Vec<u8>, Refused> {
+        let (mut out, mut len): (_, c_uint) = (vec![0; most], 0);
         // SAFETY: see the top.
-        done(unsafe { (libcrypto().EVP_DigestFinal_ex)(self.0, out.as_mut_ptr(), &mut len) }).unwrap();
+        done(unsafe { (libcrypto().EVP_DigestFinal_ex)(self.0, out.as_mut_ptr(), &mut len) })?;
         out.truncate(len as usize);
-        out
+        Ok(out)
+    }
+
+    /// Finishes a message with output of any length.
+    pub fn finish_xof(&mut self, len: usize) -> Result<Vec<u8>, Refused> {
+        let mut out = vec![0; len];
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_DigestFinalXOF)(self.0, out.as_mut_ptr(), len) })?;
+        Ok(out)
+    }
+
+    /// Reads the next bytes of the output, with a libcrypto that can.
+    pub fn squeeze(&mut self, len: usize) -> Option<Result<Vec<u8>, Refused>> {
+        type Squeeze = unsafe extern "C" fn(Object, *mut u8, usize) -> c_int;
+        let mut out = vec![0; len];
+        // SAFETY: the function of that name has that type; see the top.
+        let result = unsafe {
+            let squeeze = std::mem::transmute::<Object, Squeeze>(optional("EVP_DigestSqueeze")?);
+            squeeze(self.0, out.as_mut_ptr(), len)
+        };
+        Some(done(result).map(|()| out))
+    }
+
+    pub fn set(&mut self, params: &[Param]) -> Result<(), Refused> {
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_MD_CTX_set_params)(self.0, ended(params).as_ptr()) })
+    }
+
+    pub fn init_with(&mut self, digest: &Digest, params: &[Param]) -> Result<(), Refused> {
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_DigestInit_ex2)(self.0, digest.0, ended(params).as_ptr()) })
+    }
+
+    pub fn try_update(&mut self, data: &[u8]) -> Result<(), Refused> {
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_DigestUpdate)(self.0, data.as_ptr(), data.len()) })
     }
 
     /// Becomes a copy of `other`.

@@ -84,6 +84,8 @@ libcrypto! {
     EVP_DigestInit_ex2: fn(Object, Object, *const Param) -> c_int;
     EVP_DigestUpdate: fn(Object, Bytes, usize) -> c_int;
     EVP_DigestFinal_ex: fn(Object, BytesMut, *mut c_uint) -> c_int;
+    EVP_DigestFinalXOF: fn(Object, BytesMut, usize) -> c_int;
+    EVP_MD_CTX_set_params: fn(Object, *const Param) -> c_int;
     EVP_Digest: fn(Bytes, usize, BytesMut, *mut c_uint, Object, Object) -> c_int;
     EVP_MD_get_params: fn(Object, *mut Param) -> c_int;
     EVP_MAC_fetch: fn(Object, *const c_char, *const c_char) -> Object;

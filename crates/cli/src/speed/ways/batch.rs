@@ -57,6 +57,10 @@ fn lanes(algorithm: Algorithm) -> Option<String> {
         Hash::Sha1 => "sha1-lanes",
         Hash::Sha256 => "sha256-lanes",
         Hash::Sha512 => "sha512-lanes",
+        Hash::Sha3_224 => "sha3-224-lanes",
+        Hash::Sha3_256 => "sha3-256-lanes",
+        Hash::Sha3_384 => "sha3-384-lanes",
+        Hash::Sha3_512 => "sha3-512-lanes",
     };
     let cipher = |cipher: Cipher| match (cipher.family(), cipher.mode()) {
         (Family::Aes | Family::Camellia | Family::Sm4, Mode::Ecb | Mode::Xts) => None,

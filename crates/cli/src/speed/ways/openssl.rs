@@ -248,5 +248,9 @@ fn hash_name(hash: Hash) -> &'static str {
         Hash::Sha384 => "SHA384",
         Hash::Sha512 => "SHA512",
         Hash::Sha512_256 => "SHA512-256",
+        Hash::Sha3_224 => "SHA3-224",
+        Hash::Sha3_256 => "SHA3-256",
+        Hash::Sha3_384 => "SHA3-384",
+        Hash::Sha3_512 => "SHA3-512",
     }
 }

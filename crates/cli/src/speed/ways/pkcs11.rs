@@ -230,6 +230,10 @@ fn digest_mechanism(hash: Hash) -> Mechanism {
         Hash::Sha384 => CKM_SHA384,
         Hash::Sha512 => CKM_SHA512,
         Hash::Sha512_256 => CKM_SHA512_256,
+        Hash::Sha3_224 => CKM_SHA3_224,
+        Hash::Sha3_256 => CKM_SHA3_256,
+        Hash::Sha3_384 => CKM_SHA3_384,
+        Hash::Sha3_512 => CKM_SHA3_512,
     };
     Mechanism { kind, parameter: Parameter::None }
 }
@@ -243,6 +247,10 @@ fn hmac(hash: Hash) -> Mechanism {
         Hash::Sha384 => CKM_SHA384_HMAC,
         Hash::Sha512 => CKM_SHA512_HMAC,
         Hash::Sha512_256 => CKM_SHA512_256_HMAC,
+        Hash::Sha3_224 => CKM_SHA3_224_HMAC,
+        Hash::Sha3_256 => CKM_SHA3_256_HMAC,
+        Hash::Sha3_384 => CKM_SHA3_384_HMAC,
+        Hash::Sha3_512 => CKM_SHA3_512_HMAC,
     };
     Mechanism { kind, parameter: Parameter::None }
 }

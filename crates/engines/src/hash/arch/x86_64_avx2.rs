@@ -105,6 +105,12 @@ macro_rules! words {
             }
 
             #[inline(always)]
+            unsafe fn chi(self, y: Self, z: Self) -> Self {
+                // SAFETY: the caller's.
+                unsafe { $name(_mm256_xor_si256(self.0, _mm256_andnot_si256(y.0, z.0))) }
+            }
+
+            #[inline(always)]
             unsafe fn swap_bytes(self) -> Self {
                 // SAFETY: the caller's.
                 unsafe { $name($swap(self.0)) }

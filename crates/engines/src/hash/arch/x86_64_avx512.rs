@@ -37,6 +37,8 @@ const CHOOSE: i32 = 0xca;
 const MAJORITY: i32 = 0xe8;
 /// y ^ (x | !z).
 const MD5_I: i32 = 0x39;
+/// x ^ (!y & z).
+const CHI: i32 = 0xd2;
 
 macro_rules! words {
     ($name:ident $vector:ident $register:ident $word:ident as $signed:ident $lanes:literal: $splat:ident $add:ident $xor:ident
@@ -116,6 +118,12 @@ macro_rules! words {
             unsafe fn md5_i(self, y: Self, z: Self) -> Self {
                 // SAFETY: the caller's.
                 unsafe { $name($ternary::<MD5_I>(self.0, y.0, z.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn chi(self, y: Self, z: Self) -> Self {
+                // SAFETY: the caller's.
+                unsafe { $name($ternary::<CHI>(self.0, y.0, z.0)) }
             }
 
             #[inline(always)]

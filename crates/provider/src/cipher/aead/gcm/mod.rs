@@ -350,7 +350,7 @@ impl Context for GcmContext {
                 && self.record.is_none()
                 && self.messages.encrypts()
                 && self.vector.len() >= USUAL_IV
-                && self.messages.registration().provider.configuration().openssl >= 4
+                && self.messages.registration().provider.configuration().openssl >= (4, 0)
             {
                 self.vector.randomise(0)?;
             }
