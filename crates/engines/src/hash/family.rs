@@ -154,19 +154,22 @@ macro_rules! each {
     };
 }
 
-/// Makes one family from another. Members for SHA-3 come into boxes.
+/// Makes one family from another. Members for SHA-3 come into boxes, or are kept as the function says.
 macro_rules! map {
-    ($family:expr, $x:pat => $body:expr) => {{
+    ($family:expr, $x:pat => $body:expr) => {
+        $crate::hash::family::map!($family, $x => $body, Box::new)
+    };
+    ($family:expr, $x:pat => $body:expr, $keep:path) => {{
         use $crate::hash::family::Family;
         match $family {
             Family::Md5($x) => Family::Md5($body),
             Family::Sha1($x) => Family::Sha1($body),
             Family::Sha256($x) => Family::Sha256($body),
             Family::Sha512($x) => Family::Sha512($body),
-            Family::Sha3_224($x) => Family::Sha3_224(Box::new($body)),
-            Family::Sha3_256($x) => Family::Sha3_256(Box::new($body)),
-            Family::Sha3_384($x) => Family::Sha3_384(Box::new($body)),
-            Family::Sha3_512($x) => Family::Sha3_512(Box::new($body)),
+            Family::Sha3_224($x) => Family::Sha3_224($keep($body)),
+            Family::Sha3_256($x) => Family::Sha3_256($keep($body)),
+            Family::Sha3_384($x) => Family::Sha3_384($keep($body)),
+            Family::Sha3_512($x) => Family::Sha3_512($keep($body)),
         }
     }};
 }

@@ -47,7 +47,7 @@ impl Hkdf {
             let pair = Pair::new(hash, start, &prk);
             prk.zeroize();
             pair
-        });
+        }, std::convert::identity);
         Hkdf { prk: HmacKey { hash, pair } }
     }
 

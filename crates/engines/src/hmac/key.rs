@@ -118,7 +118,8 @@ impl<const BLOCK: usize> Outer<BLOCK> {
 #[derive(Clone)]
 pub struct HmacKey {
     pub(crate) hash: Hash,
-    pub(crate) pair: family!(Pair),
+    /// Not in a box: a key is where its owner puts it, and nowhere else.
+    pub(crate) pair: family!(Pair, Pair),
 }
 
 impl HmacKey {

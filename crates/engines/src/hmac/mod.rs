@@ -34,7 +34,8 @@ impl HmacKey {
     /// Does the same as [`HmacKey::new`], with a given kernel.
     pub fn with_kernel(kernel: HashKernel, key: &[u8]) -> Self {
         let hash = kernel.hash();
-        HmacKey { hash, pair: map!(kernel.start(), start => Pair::new(hash, start.chain(), key)) }
+        let pair = map!(kernel.start(), start => Pair::new(hash, start.chain(), key), std::convert::identity);
+        HmacKey { hash, pair }
     }
 
     /// Begins a message that comes in pieces.
