@@ -24,10 +24,11 @@ pub enum Hash {
     Sha1,
     Sha256,
     Sha512,
+    Sha3_256,
 }
 
 impl Hash {
-    pub const ALL: [Hash; 4] = [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha512];
+    pub const ALL: [Hash; 5] = [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha512, Hash::Sha3_256];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,6 +36,7 @@ impl Hash {
             Hash::Sha1 => "sha1",
             Hash::Sha256 => "sha256",
             Hash::Sha512 => "sha512",
+            Hash::Sha3_256 => "sha3-256",
         }
     }
 
@@ -42,7 +44,7 @@ impl Hash {
         match self {
             Hash::Md5 => 16,
             Hash::Sha1 => 20,
-            Hash::Sha256 => 32,
+            Hash::Sha256 | Hash::Sha3_256 => 32,
             Hash::Sha512 => 64,
         }
     }

@@ -49,7 +49,8 @@ const DECRYPTED: &[&str] = &[
     "camellia-128-cbc",
     "des-ede3-cbc",
 ];
-const DIGESTS: &[&str] = &["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256"];
+const DIGESTS: &[&str] =
+    &["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256", "sha3-256", "sha3-512"];
 const HMACS: &[&str] = &["sha1", "sha256", "sha384", "sha512"];
 const CMACS: &[&str] = &["aes-128-cbc", "aes-256-cbc"];
 

@@ -38,6 +38,8 @@ impl Peer for AwsLc {
             Algorithm::Rc4 => rc4(case),
             Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305 => aead(case),
             Algorithm::Digest(hash) => digest(hash),
+            // The library has no HMAC over SHA-3.
+            Algorithm::Hmac(Hash::Sha3_256) => None,
             Algorithm::Hmac(hash) => hmac(case, hash),
             Algorithm::Cmac(bits) => cmac(case, bits),
             Algorithm::HkdfSha256 => hkdf(case),
@@ -229,6 +231,14 @@ fn digest(hash: Hash) -> Option<Row> {
         Hash::Sha1 => ("SHA1", lc::SHA1),
         Hash::Sha256 => ("SHA256", lc::SHA256),
         Hash::Sha512 => ("SHA512", lc::SHA512),
+        Hash::Sha3_256 => {
+            let digest = evp_digest(hash);
+            // SAFETY: the tag has room for the longest digest.
+            return Row::new("EVP_Digest", move |io| unsafe {
+                let (data, tag) = (io.input.as_ptr().cast(), io.tag.as_mut_ptr());
+                ok(lc::EVP_Digest(data, io.input.len(), tag, null_mut(), digest, null_mut()));
+            });
+        }
     };
     // SAFETY: the tag has room for the longest digest.
     Row::new(name, move |io| unsafe {
@@ -244,6 +254,7 @@ fn evp_digest(hash: Hash) -> *const lc::EVP_MD {
             Hash::Sha1 => lc::EVP_sha1(),
             Hash::Sha256 => lc::EVP_sha256(),
             Hash::Sha512 => lc::EVP_sha512(),
+            Hash::Sha3_256 => lc::EVP_sha3_256(),
         }
     }
 }

@@ -447,6 +447,7 @@ fn hash_name(hash: Hash) -> &'static CStr {
         Hash::Sha1 => c"SHA1",
         Hash::Sha256 => c"SHA256",
         Hash::Sha512 => c"SHA512",
+        Hash::Sha3_256 => c"SHA3-256",
     }
 }
 

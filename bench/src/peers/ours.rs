@@ -38,6 +38,7 @@ impl Choice<'_> {
             Hash::Sha1 => EngineHash::Sha1,
             Hash::Sha256 => EngineHash::Sha256,
             Hash::Sha512 => EngineHash::Sha512,
+            Hash::Sha3_256 => EngineHash::Sha3_256,
         };
         match self.kernel {
             Some(name) => HashKernel::named(self.features, hash, name),

@@ -54,7 +54,7 @@ fn aead_row(case: &Case, algorithm: &'static aead::Algorithm) -> Option<Row> {
 
 fn digest_row(hash: Hash) -> Option<Row> {
     let algorithm = match hash {
-        Hash::Md5 => return None,
+        Hash::Md5 | Hash::Sha3_256 => return None,
         Hash::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
         Hash::Sha256 => &digest::SHA256,
         Hash::Sha512 => &digest::SHA512,
@@ -67,7 +67,7 @@ fn digest_row(hash: Hash) -> Option<Row> {
 
 fn hmac_row(case: &Case, hash: Hash) -> Option<Row> {
     let algorithm = match hash {
-        Hash::Md5 => return None,
+        Hash::Md5 | Hash::Sha3_256 => return None,
         Hash::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
         Hash::Sha256 => hmac::HMAC_SHA256,
         Hash::Sha512 => hmac::HMAC_SHA512,

@@ -55,14 +55,13 @@ impl Rows for IpsecMb {
         let case = match work {
             Work::Null => return queue_rows(manager, cell, Nothing),
             Work::EncryptThenMac(cipher, hash) => {
-                let Some(cipher) = BlockCipher::new(manager, cell, cipher, Mode::Cbc) else {
+                let (Some(cipher), Some(hmac)) = (
+                    BlockCipher::new(manager, cell, cipher, Mode::Cbc),
+                    Hmac::new(manager, cell, hash, Work::mac_key),
+                ) else {
                     return Vec::new();
                 };
-                return queue_rows(
-                    manager,
-                    cell,
-                    Chain { cipher, hmac: Hmac::new(manager, cell, hash, Work::mac_key) },
-                );
+                return queue_rows(manager, cell, Chain { cipher, hmac });
             }
             Work::One(case) => case,
         };
@@ -82,7 +81,10 @@ impl Rows for IpsecMb {
                 Some(algorithm) => queue_rows(manager, cell, Plain { algorithm, tag_len: hash.digest_len() }),
                 None => Vec::new(),
             },
-            Algorithm::Hmac(hash) => queue_rows(manager, cell, Hmac::new(manager, cell, hash, Work::key)),
+            Algorithm::Hmac(hash) => match Hmac::new(manager, cell, hash, Work::key) {
+                Some(plan) => queue_rows(manager, cell, plan),
+                None => Vec::new(),
+            },
             // The library silently refuses objects of more than 20,000 bits.
             Algorithm::KasumiF8 | Algorithm::KasumiF9 if cell.sizes.longest() > 2500 => Vec::new(),
             Algorithm::KasumiF8 => kasumi_f8(manager, cell),
@@ -460,7 +462,7 @@ struct Plain {
 
 fn plain_hash(hash: Hash) -> Option<u32> {
     match hash {
-        Hash::Md5 => None,
+        Hash::Md5 | Hash::Sha3_256 => None,
         Hash::Sha1 => Some(IMB_AUTH_SHA_1),
         Hash::Sha256 => Some(IMB_AUTH_SHA_256),
         Hash::Sha512 => Some(IMB_AUTH_SHA_512),
@@ -491,9 +493,10 @@ struct Hmac {
 }
 
 impl Hmac {
-    fn new(manager: Manager, cell: &Cell, hash: Hash, key: fn(Work, usize) -> Vec<u8>) -> Self {
+    fn new(manager: Manager, cell: &Cell, hash: Hash, key: fn(Work, usize) -> Vec<u8>) -> Option<Self> {
+        let algorithm = hmac_algorithm(hash)?;
         let keys = cell.each_key(|k| manager.hmac_key(hash, &key(cell.work, k)));
-        Hmac { algorithm: hmac_algorithm(hash), tag_len: hash.digest_len(), keys }
+        Some(Hmac { algorithm, tag_len: hash.digest_len(), keys })
     }
 }
 

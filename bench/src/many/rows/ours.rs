@@ -193,6 +193,7 @@ pub fn engine_hash(hash: Hash) -> EngineHash {
         Hash::Sha1 => EngineHash::Sha1,
         Hash::Sha256 => EngineHash::Sha256,
         Hash::Sha512 => EngineHash::Sha512,
+        Hash::Sha3_256 => EngineHash::Sha3_256,
     }
 }
 

@@ -96,6 +96,7 @@ fn hash_code(hash: Hash) -> Code {
         Hash::Sha1 => Code::Sha1,
         Hash::Sha256 => Code::Sha256,
         Hash::Sha512 => Code::Sha512,
+        Hash::Sha3_256 => Code::Sha3_256,
     }
 }
 
