@@ -1880,6 +1880,20 @@ millstream_status millstream_queue_submit_wait(struct millstream_queue *queue,
                                                uint64_t *ticket);
 
 /**
+ * Puts many operations in flight, in the order of `requests`, as millstream_queue_submit() does with each. Stops at the
+ * first that is refused, and writes how many were submitted to *submitted if that is not NULL; the others and their buffers are
+ * the caller's still. Writes the tickets of those that were to `tickets` if that is not NULL.
+ *
+ * Returns MILLSTREAM_STATUS_OK when all were submitted. Fails as millstream_queue_submit() does, with the reason for
+ * which the first of the others was refused.
+ */
+millstream_status millstream_queue_submit_many(struct millstream_queue *queue,
+                                               const struct millstream_request *requests,
+                                               size_t count,
+                                               uint64_t *tickets,
+                                               size_t *submitted);
+
+/**
  * Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
  * accelerator executes the submitted operations first; one that sleeps elsewhere is woken. It never waits.
  *
@@ -1897,6 +1911,17 @@ millstream_status millstream_queue_poll(struct millstream_queue *queue,
  */
 millstream_status millstream_queue_wait(struct millstream_queue *queue,
                                         struct millstream_done *done);
+
+/**
+ * Takes operations that have ended, as millstream_queue_poll() does: `capacity` at most, in order, into `done`. Writes how many to *count.
+ * It never waits. An operation that comes with a mid-state is the last that a call takes, because the next would end the mid-state's life.
+ *
+ * Returns MILLSTREAM_STATUS_NOTHING, with 0 in *count, when none has ended. Fails with MILLSTREAM_STATUS_NULL.
+ */
+millstream_status millstream_queue_drain(struct millstream_queue *queue,
+                                         struct millstream_done *done,
+                                         size_t capacity,
+                                         size_t *count);
 
 /**
  * Makes sure that all submitted operations are under way, without waiting for any of them: for a thread that submits
