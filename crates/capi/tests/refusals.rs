@@ -549,7 +549,11 @@ fn queues() {
     refused!(Full, "full", millstream_queue_submit(queue, &request(Kind::Null), null_mut()));
     refused!(Null, "queue", millstream_queue_submit_wait(null_mut(), &digest, 0, null_mut()));
     refused!(Null, "request", millstream_queue_submit_wait(queue, null(), 0, null_mut()));
-    let mut done: Done = unsafe { std::mem::zeroed() };
+    refused!(Null, "queue", millstream_queue_submit_many(null_mut(), &digest, 1, null_mut(), null_mut()));
+    refused!(Null, "request", millstream_queue_submit_many(queue, null(), 1, null_mut(), null_mut()));
+    let (mut done, mut count): (Done, usize) = (unsafe { std::mem::zeroed() }, 0);
+    refused!(Null, "queue", millstream_queue_drain(null_mut(), &mut done, 1, &mut count));
+    refused!(Null, "count", millstream_queue_drain(queue, &mut done, 1, null_mut()));
     refused!(Null, "done", millstream_queue_poll(queue, null_mut()));
     refused!(Null, "queue", millstream_queue_wait(null_mut(), &mut done));
     refused!(Null, "queue", millstream_queue_flush(null_mut()));

@@ -119,14 +119,15 @@ fn in_fish(place: &Place, line: &str) -> Vec<String> {
     lines(place, "fish", &["--no-config", "-c", &program])
 }
 
-/// Completes a command line in a zsh at a terminal of its own, and returns the line as it is then.
+/// Completes a command line in a zsh at a terminal of its own, and returns the line as it is then. What is typed may be echoed, so it has
+/// neither of the signs between which the line is printed.
 fn in_zsh(place: &Place, line: &str) -> Vec<String> {
     let program = format!(
         r#"
 zmodload zsh/zpty
 zpty -b z zsh -f -i
 zpty -w z 'PS1=; stty -echo; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -D -u; source ./millstream.zsh'
-zpty -w z 'show() {{ print -r -- "<$BUFFER>"; BUFFER=; zle accept-line }}; zle -N show; bindkey "^X" show; bindkey "^I" complete-word'
+zpty -w z 'show() {{ printf "\074%s\076\n" "$BUFFER"; BUFFER=; zle accept-line }}; zle -N show; bindkey "^X" show; bindkey "^I" complete-word'
 zpty -w z 'print ready''-now'
 zpty -r -m z text '*ready-now*'
 zpty -w -n z $'{line}\t\x18'

@@ -1,6 +1,6 @@
 //! SHA-3 and SHAKE: the sponge over the permutation Keccak-f\[1600\].
 //!
-//! The four hashes are [`Hash`]es like all others: a block has as many bytes as the sponge's rate, and a kernel absorbs blocks
+//! The four are hashes ([`enum@Hash`]) like all others: a block has as many bytes as the sponge's rate, and a kernel absorbs blocks
 //! as others compress them. So there is a table for each rate, and the same rows in each. [`Shake`] has output of any length;
 //! SHAKE256 runs on the kernels of SHA3-256, whose rate it has.
 //!

@@ -1,4 +1,4 @@
-//! The permutation Keccak-f[1600], written once for every kind of word: a register of the processor, or a vector with a word
+//! The permutation Keccak-f\[1600\], written once for every kind of word: a register of the processor, or a vector with a word
 //! of each message.
 //!
 //! A round consists of the five operations of [`Lane`], four of which are instructions of AArch64's extension for SHA-3.
