@@ -255,17 +255,19 @@ fn dgst(openssl: &OpenSsl) {
     let offered = both.offered("digest-algorithms");
     require_offered(&offered, DIGESTS);
     for (index, names) in offered.iter().enumerate() {
+        // From version 3.4 on SHAKE has no length of its own.
+        let len = if names.iter().any(|name| name.contains("SHAKE")) { " -xoflen 40" } else { "" };
         both.millstream.take();
         let mut total = 0;
         for length in lengths(100 + index as u64).into_iter().chain([55, 56, 111, 112, 127, 128, 1 << 20]) {
-            both.same(&format!("dgst -{} -r", names[0]), &bytes(length));
+            both.same(&format!("dgst -{}{len} -r", names[0]), &bytes(length));
             total += length as u64;
         }
         let counted = both.millstream.take();
         let row = names.iter().map(|name| counted.of(name)).max().expect("it has names");
         assert!(row.0 >= 19 && row.1 >= total, "{names:?}: {row:?}, {total} bytes\n{counted}");
         for name in names {
-            both.same(&format!("dgst -{name} -r"), b"abc");
+            both.same(&format!("dgst -{name}{len} -r"), b"abc");
         }
     }
     both.default.counted().require_none();

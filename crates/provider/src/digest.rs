@@ -124,6 +124,12 @@ pub trait Message: Clone + Send + Sized {
         Ok(spec.size)
     }
 
+    /// Returns the length that the caller has set for the digest.
+    #[inline]
+    fn asked(&self) -> Option<usize> {
+        None
+    }
+
     /// Writes the digest, and begins another message.
     fn finish(&mut self, out: &mut [u8]) -> Result<()>;
 }
@@ -255,14 +261,14 @@ impl<D: Digest> Context<D> {
         Ok(())
     }
 
-    /// Returns the bytes at the caller's place for the digest, where `given` are said to be. A caller who sets the length has
-    /// room for it, and older versions of libcrypto give the size that the digest has by default.
+    /// Returns the bytes at the caller's place for the digest, where `given` are said to be. A caller who sets a length has room for it,
+    /// of which older versions of libcrypto don't know: they give the size that the digest has by default.
     #[inline]
     pub fn room(&self, given: usize) -> usize {
-        if const { D::SPEC.xof.is_none() } || given == 0 {
-            return given;
+        match self.message.asked() {
+            Some(len) if given > 0 && given == D::SPEC.size => given.max(len),
+            _ => given,
         }
-        self.message.size(const { &D::SPEC }).map_or(given, |size| given.max(size))
     }
 
     /// Writes the digest to the front of `out`.

@@ -31,8 +31,8 @@ pub struct Shake {
     state: State,
     kernel: &'static XofKernel,
     xof: Xof,
-    /// Bytes of the digest, if the caller said how many or there is a default.
-    len: Option<usize>,
+    /// Bytes of the digest, if the caller said how many.
+    asked: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl Message for Shake {
         let xof = spec.xof.ok_or(Reason::INTERNAL)?;
         let kernel = kernel(xof)?;
         let state = State::Absorbing(sha3::Shake::with_kernel(kernel.clone()));
-        Ok(Shake { state, kernel, xof, len: default_len(spec) })
+        Ok(Shake { state, kernel, xof, asked: None })
     }
 
     fn row(&self, provider: Provider) -> Row {
@@ -70,9 +70,9 @@ impl Message for Shake {
         self.state = State::Absorbing(sha3::Shake::with_kernel(self.kernel.clone()));
     }
 
-    fn renew(&mut self, spec: &Spec) {
+    fn renew(&mut self, _: &Spec) {
         self.reset();
-        self.len = default_len(spec);
+        self.asked = None;
     }
 
     fn update(&mut self, data: &[u8]) -> Result<()> {
@@ -83,8 +83,12 @@ impl Message for Shake {
         Ok(())
     }
 
-    fn size(&self, _: &Spec) -> Result<usize> {
-        self.len.ok_or(Reason::INVALID_DIGEST_LENGTH)
+    fn size(&self, spec: &Spec) -> Result<usize> {
+        self.len(spec).ok_or(Reason::INVALID_DIGEST_LENGTH)
+    }
+
+    fn asked(&self) -> Option<usize> {
+        self.asked
     }
 
     fn finish(&mut self, out: &mut [u8]) -> Result<()> {
@@ -108,13 +112,14 @@ impl Shake {
         }
     }
 
+    /// Returns the bytes of the digest, if the caller said how many or there is a default.
+    fn len(&self, spec: &Spec) -> Option<usize> {
+        self.asked.or((spec.size > 0).then_some(spec.size))
+    }
+
     fn is_squeezing(&self) -> bool {
         matches!(self.state, State::Squeezing(_))
     }
-}
-
-fn default_len(spec: &Spec) -> Option<usize> {
-    (spec.size > 0).then_some(spec.size)
 }
 
 impl<D: Digest<Message = Shake>> Context<D> {
@@ -122,7 +127,7 @@ impl<D: Digest<Message = Shake>> Context<D> {
     pub fn set(&mut self, params: Params<'_>) -> Result<()> {
         let names = [c"xoflen", c"size"];
         if let Some(param) = names.into_iter().find_map(|name| params.find(name)) {
-            self.message.len = Some(param.size()?);
+            self.message.asked = Some(param.size()?);
         }
         Ok(())
     }
@@ -131,7 +136,7 @@ impl<D: Digest<Message = Shake>> Context<D> {
     pub fn answer(&self, params: Params<'_>) -> Result<()> {
         for param in params {
             if matches!(param.key().to_bytes(), b"xoflen" | b"size") {
-                param.set_size(self.message.len.unwrap_or(usize::MAX))?;
+                param.set_size(self.message.len(&D::SPEC).unwrap_or(usize::MAX))?;
             }
         }
         Ok(())

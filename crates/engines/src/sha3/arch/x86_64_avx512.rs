@@ -56,6 +56,11 @@ impl Lane for Word {
 
     #[inline(always)]
     unsafe fn xor3(self, y: Self, z: Self) -> Self {
+        // Miri does not know the instruction at this width.
+        if cfg!(miri) {
+            // SAFETY: the caller's.
+            return unsafe { self.xor(y).xor(z) };
+        }
         // SAFETY: the caller's.
         unsafe { Word(_mm_ternarylogic_epi64::<XOR3>(self.0, y.0, z.0)) }
     }
@@ -74,6 +79,10 @@ impl Lane for Word {
 
     #[inline(always)]
     unsafe fn chi(self, y: Self, z: Self) -> Self {
+        if cfg!(miri) {
+            // SAFETY: the caller's.
+            return unsafe { Word(_mm_xor_si128(self.0, _mm_andnot_si128(y.0, z.0))) };
+        }
         // SAFETY: the caller's.
         unsafe { Word(_mm_ternarylogic_epi64::<CHI>(self.0, y.0, z.0)) }
     }
