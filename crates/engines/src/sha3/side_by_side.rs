@@ -155,16 +155,25 @@ where
         }
         absorb_end::<K, RATE, N>(&mut state, &from, &left);
         if J::KEYED {
-            let digest = state;
+            let mut digest = state;
             state = chaining_values::<K, J, N, RATE>(side, jobs, true);
             absorb_digest::<K, RATE, N>(&mut state, &digest, output);
+            // The permutation can be undone: whoever has a whole state has the key's state before the message.
+            clear::<K, N>(&mut digest);
         }
         answer::<K, J, N, RATE>(&state, output, jobs);
-        for word in &mut state {
-            *word = K::Words::splat(0);
-        }
-        zeroize::optimization_barrier(&state);
+        clear::<K, N>(&mut state);
     }
+}
+
+/// Clears the states of all lanes.
+#[inline(always)]
+unsafe fn clear<K: Permutation<N>, const N: usize>(state: &mut [K::Words; WORDS]) {
+    for word in &mut *state {
+        // SAFETY: the caller's.
+        *word = unsafe { K::Words::splat(0) };
+    }
+    zeroize::optimization_barrier(&*state);
 }
 
 /// Returns the states with which the messages begin, or those of their outer hashes.
