@@ -262,11 +262,12 @@ impl<D: Digest> Context<D> {
     }
 
     /// Returns the bytes at the caller's place for the digest, where `given` are said to be. A caller who sets a length has room for it,
-    /// of which older versions of libcrypto don't know: they give the size that the digest has by default.
+    /// of which older versions of libcrypto don't know: they give the size that the digest has by default. No place is longer than
+    /// half of what can be addressed, whatever length was set.
     #[inline]
     pub fn room(&self, given: usize) -> usize {
         match self.message.asked() {
-            Some(len) if given > 0 && given == D::SPEC.size => given.max(len),
+            Some(len) if given > 0 && given == D::SPEC.size => given.max(len).min(isize::MAX as usize),
             _ => given,
         }
     }
