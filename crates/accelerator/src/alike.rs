@@ -3,9 +3,10 @@
 //! Words that follow each other mostly ask for the same: their first eight bytes are equal, and only places and lengths differ. What
 //! has to be known of such a word before it is held is reckoned from these bytes once, and the words themselves are not taken apart.
 
-use millstream_cwq::{ControlWord, Flags, Opcode};
+use millstream_cwq::{ControlWord, Opcode};
 
 use crate::cost::{Costs, cost, is_keyed_piece};
+use crate::run::STAGED;
 use crate::trace::About;
 
 /// The facts that words with the same first eight bytes have in common.
@@ -24,9 +25,8 @@ pub(crate) struct Alike {
 impl Alike {
     /// Returns what words like this one have in common; none where each has to be looked at as a whole.
     pub(crate) fn of(word: &ControlWord, measured: Option<&Costs>) -> Option<Self> {
-        const OWN: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
         let special = word.opcode == Opcode::Null as u8 || word.opcode == Opcode::Cancel as u8;
-        if word.flags & OWN != 0 || special || is_keyed_piece(word) {
+        if word.flags & STAGED != 0 || special || is_keyed_piece(word) {
             return None;
         }
         // Costs are linear in the bytes, so two of them tell all.

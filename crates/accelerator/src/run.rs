@@ -22,6 +22,9 @@ use crate::word_keys::find_keys;
 /// The most words that are executed together.
 pub(crate) const MOST_HELD: usize = 512;
 
+/// The flags of words for which something is staged in any arena: a gathered source, or a key that the word brings with it.
+pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+
 /// An operation under way that works on an exclusive arena itself: all that its completion needs of the word.
 struct DirectOp {
     tag: u64,
@@ -126,7 +129,6 @@ impl Executor {
         operations: &mut Vec<Operation<'a>>,
         post: &mut impl FnMut(u32, About, Completion),
     ) {
-        const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
         for (index, held) in (begin..).zip(alike) {
             let word = word_of::<SHAPE>(held.words);
             if word.flags & STAGED != 0 || word.opcode == Opcode::Cancel as u8 || held.cancelled {
