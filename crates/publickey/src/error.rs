@@ -1,0 +1,69 @@
+//! The errors of public-key operations, one variant for each thing that failed.
+
+use std::fmt;
+
+/// Why an operation was refused or failed. Nothing of its result is given out then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key, a value or a context has a length that the algorithm does not take.
+    Length {
+        /// The algorithm, as in `x25519`.
+        algorithm: &'static str,
+        /// The part that is too long or too short, as in `public key`.
+        what: &'static str,
+        /// Bytes given.
+        given: usize,
+        /// The lengths that it takes, in words, as in `32 bytes`.
+        takes: &'static str,
+    },
+    /// Bytes are not the encoding of anything, or not the one encoding that the standard allows.
+    Encoding {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The part that is encoded wrongly, as in `public key`.
+        what: &'static str,
+    },
+    /// A scalar is zero, or not below the group's order.
+    Scalar {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// A point is not on the curve, or gives an agreement to which the private key contributes nothing.
+    Point {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// A signature does not verify: the message was changed, or another key has signed it.
+    Signature,
+    /// The source of random bytes has failed.
+    Random,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Length { algorithm, what, given, takes } => {
+                write!(f, "{algorithm}: {what} of {given} bytes; it takes {takes}")
+            }
+            Error::Encoding { algorithm, what } => {
+                write!(f, "{algorithm}: {what} is not encoded as the standard says")
+            }
+            Error::Scalar { algorithm } => {
+                write!(f, "{algorithm}: a scalar is zero or not below the order of the group")
+            }
+            Error::Point { algorithm } => {
+                write!(
+                    f,
+                    "{algorithm}: the point is not on the curve or of small order; ask the peer for another key"
+                )
+            }
+            Error::Signature => f.write_str(
+                "the signature does not verify: the message was changed, or another key has signed it",
+            ),
+            Error::Random => f.write_str("the source of random bytes has failed"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,27 @@
+//! Public-key cryptography: for each primitive a table of kernels for one operation at a time, and a table of lanes.
+//!
+//! A key is bound to a kernel when it is made, from a [`Features`](millstream_cpu::Features) value, and keeps that
+//! binding. Many operations go through a lane manager, whose jobs have keys and results of their own.
+//!
+//! No secret decides a branch or an address. What works on public values alone may take a time that depends on them, and
+//! has `_vartime` in its name.
+#![deny(unsafe_code)]
+
+pub mod curve25519;
+pub mod ed25519;
+mod error;
+mod random;
+pub mod x25519;
+
+pub use error::Error;
+pub use millstream_kernel::{
+    self as kernel, AlgorithmInfo, Bound, Engine, Kernel, Row, Standing, Table, Timing,
+};
+pub use random::Random;
+
+/// Every engine of this crate, in the order in which reports list them.
+pub fn engines() -> &'static [&'static dyn Engine] {
+    static ENGINES: &[&dyn Engine] =
+        &[&&x25519::X25519, &&x25519::X25519_LANES, &&ed25519::ED25519, &&ed25519::ED25519_LANES];
+    ENGINES
+}
