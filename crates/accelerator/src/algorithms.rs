@@ -12,13 +12,16 @@
 //!    - `alone`: the function in `alone.rs` that works on one object, for the directions without lanes;
 //!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
 //!
+//! A row of `private_keys` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the bytes
+//! that each operation gives; what is done with such keys is in `pairs.rs`.
+//!
 //! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares
 //! the rows with the engines. `tests/accelerator/case.rs` has its own list of what each algorithm takes.
 //!
 //! Macros turn the rows into enumerations and matches, so the compiler sees static calls only. `every_algorithm!` hands
 //! all rows to a macro, `every_engine!` only the types of keys, `every_lane!` only the lanes.
 
-use millstream_cwq::Algorithm;
+use millstream_cwq::{Algorithm, Opcode};
 use millstream_engines::hash::Hash;
 
 /// The longest initialisation vector of a cipher, in bytes.
@@ -212,6 +215,18 @@ macro_rules! every_algorithm {
                     lanes { kasumi_f9: F9Lanes; KasumiF9(F9Job) by mac; }
                 }
             }
+            private_keys {
+                Ed25519 = ed25519::PrivateKey as Inline {
+                    facts { cost: 40, each: 4_000, alone: 30_000 }
+                    keys [32]
+                    gives { Sign: 64, Agree: 0, PublicKey: 32 }
+                }
+                X25519 = x25519::PrivateKey as Inline {
+                    facts { cost: 1, each: 6_000, alone: 40_000 }
+                    keys [32]
+                    gives { Sign: 0, Agree: 32, PublicKey: 32 }
+                }
+            }
             hashes {
                 Md5 { cost: 1 }
                 Sha1 { cost: 2 }
@@ -250,6 +265,7 @@ macro_rules! engines_only {
         aeads { $($aead:ident = $aead_in:ident::$aead_key:ident as $aead_stored:ident $aead_rest:tt)+ }
         macs { $($mac:ident = $mac_in:ident::$mac_key:ident as $mac_stored:ident $mac_rest:tt)+ }
         macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
+        private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident $pair_rest:tt)+ }
         $($rest:tt)+
     ) => {
         $callback! {
@@ -257,6 +273,7 @@ macro_rules! engines_only {
             $($aead = $aead_in::$aead_key as $aead_stored;)+
             $($mac = $mac_in::$mac_key as $mac_stored;)+
             $($coded = $coded_in::$coded_key as $coded_stored;)+
+            $($pair = $pair_in::$pair_key as $pair_stored;)+
             Hmac = hmac::HmacKey as Inline;
         }
     };
@@ -347,6 +364,11 @@ macro_rules! by_algorithm {
             tags [$coded_tags:pat]
             $($coded_rest:tt)+
         })+ }
+        private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
+            facts { cost: $pair_cost:literal, each: $each:literal, alone: $alone:literal }
+            keys [$pair_keys:pat]
+            gives { $($opcode:ident: $given:literal),+ }
+        })+ }
         hashes { $($hash:ident { cost: $hash_cost:literal })+ }
         checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
     ) => {
@@ -372,6 +394,29 @@ macro_rules! by_algorithm {
         #[inline(always)]
         pub(crate) const fn is_mac(algorithm: Algorithm) -> bool {
             matches!(algorithm, $(Algorithm::$mac)|+ | $(Algorithm::$coded)|+)
+        }
+
+        /// Returns the bytes that an operation with a private key gives: 0 for one that the algorithm does not have.
+        #[inline(always)]
+        pub(crate) const fn given_by(algorithm: Algorithm, opcode: Opcode) -> u32 {
+            match (algorithm, opcode) {
+                $($((Algorithm::$pair, Opcode::$opcode) => $given,)+)+
+                _ => 0,
+            }
+        }
+
+        /// Returns true for an algorithm whose keys are private keys.
+        #[inline(always)]
+        pub(crate) const fn is_private(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$pair)|+)
+        }
+
+        /// Returns the nanoseconds that an operation takes beside its bytes, in full lanes and alone: see [`cost`](crate::cost).
+        pub(crate) const fn each_nanoseconds(algorithm: Algorithm) -> (u32, u32) {
+            match algorithm {
+                $(Algorithm::$pair => ($each, $alone),)+
+                _ => (0, 0),
+            }
         }
 
         /// Returns true for a checksum.
@@ -434,6 +479,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$aead => matches!(len, $aead_keys),)+
                 $(Algorithm::$mac => matches!(len, $mac_keys),)+
                 $(Algorithm::$coded => matches!(len, $coded_keys),)+
+                $(Algorithm::$pair => matches!(len, $pair_keys),)+
                 _ => hash_of(algorithm).is_some(),
             }
         }
@@ -449,6 +495,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$aead => $aead_cost,)+
                 $(Algorithm::$mac => $mac_cost,)+
                 $(Algorithm::$coded => $coded_cost,)+
+                $(Algorithm::$pair => $pair_cost,)+
                 $(Algorithm::$hash => $hash_cost,)+
                 $(Algorithm::$checksum => $checksum_cost,)+
                 _ => panic!("an algorithm without a row"),
@@ -461,6 +508,7 @@ every_algorithm!(by_algorithm);
 #[cfg(test)]
 mod tests {
     use millstream_cpu::Features;
+    use millstream_cwq::AlgorithmSet;
 
     use super::*;
     use crate::key::Key;
@@ -480,6 +528,14 @@ mod tests {
     }
 
     #[test]
+    fn the_set_of_private_keys_is_that_of_the_rows() {
+        for &algorithm in Algorithm::ALL {
+            let listed = AlgorithmSet::private_keys().contains(algorithm);
+            assert_eq!(listed, is_private(algorithm), "{algorithm:?}");
+        }
+    }
+
+    #[test]
     fn every_algorithm_is_of_one_class() {
         for &algorithm in Algorithm::ALL {
             let classes = [
@@ -487,6 +543,7 @@ mod tests {
                 is_aead(algorithm),
                 is_mac(algorithm),
                 is_checksum(algorithm),
+                is_private(algorithm),
                 hash_of(algorithm).is_some(),
                 algorithm == Algorithm::None,
             ];

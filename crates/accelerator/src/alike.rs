@@ -5,7 +5,7 @@
 
 use millstream_cwq::{ControlWord, Opcode};
 
-use crate::cost::{Costs, cost, is_keyed_piece};
+use crate::cost::{Costs, cost, is_at_once, is_keyed_piece};
 use crate::run::STAGED;
 use crate::trace::About;
 
@@ -26,7 +26,7 @@ impl Alike {
     /// Returns what words like this one have in common; none where each has to be looked at as a whole.
     pub(crate) fn of(word: &ControlWord, measured: Option<&Costs>) -> Option<Self> {
         let special = word.opcode == Opcode::Null as u8 || word.opcode == Opcode::Cancel as u8;
-        if word.flags & STAGED != 0 || special || is_keyed_piece(word) {
+        if word.flags & STAGED != 0 || special || is_at_once(word) || is_keyed_piece(word) {
             return None;
         }
         // Costs are linear in the bytes, so two of them tell all.

@@ -7,7 +7,9 @@
 use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
-use crate::algorithms::{hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_mac, is_mac_tag};
+use crate::algorithms::{
+    given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_mac, is_mac_tag,
+};
 use crate::arena::{Arena, Span};
 
 /// The most pieces of a gather list.
@@ -86,9 +88,20 @@ const PARTIAL_MAC: ControlWord =
     ControlWord { algorithm: 0xff, key: u32::MAX, flags: PARTIAL.flags | Flags::REVERSE, ..PARTIAL };
 const PARTIAL_AEAD: ControlWord =
     ControlWord { hash: 0, destination: u32::MAX, iv: u32::MAX, iv_len: 0xff, ..PARTIAL_MAC };
+const PUBLIC: ControlWord = ControlWord {
+    algorithm: 0xff,
+    key: u32::MAX,
+    key_len: u16::MAX,
+    mac: u32::MAX,
+    mac_len: 0xff,
+    flags: Flags::KEY_IN_ARENA,
+    ..NOTHING
+};
+const PRIVATE: ControlWord =
+    ControlWord { source: u32::MAX, source_len: u32::MAX, flags: PUBLIC.flags | Flags::GATHER, ..PUBLIC };
 
 /// The fields that each opcode uses, by its number.
-static USES: [Uses; 15] = [
+static USES: [Uses; 18] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -104,6 +117,9 @@ static USES: [Uses; 15] = [
     uses(ControlWord { key: u32::MAX, mac_key: u32::MAX, ..NOTHING }),
     uses(PARTIAL_MAC),
     uses(PARTIAL_AEAD),
+    uses(PRIVATE),
+    uses(PRIVATE),
+    uses(PUBLIC),
 ];
 
 /// The place of a key.
@@ -275,6 +291,7 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
             _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
         },
         Opcode::Mac => is_mac(algorithm),
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey => given_by(algorithm, opcode) > 0,
         // F8's length in bits has no meaning beside an HMAC's in bytes.
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 && is_hash
@@ -321,7 +338,10 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
         | Opcode::EncryptThenMac
         | Opcode::MacThenDecrypt
         | Opcode::PartialMac
-        | Opcode::PartialAead => KeyAt::Slot(key),
+        | Opcode::PartialAead
+        | Opcode::Sign
+        | Opcode::Agree
+        | Opcode::PublicKey => KeyAt::Slot(key),
         _ => KeyAt::None,
     })
 }
@@ -383,6 +403,14 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
             }
             checked.clear = word.aad_len;
         }
+        // It is executed at once, however short turns are.
+        Opcode::Sign if checked.source.len() > ControlWord::MOST_SIGNED_BYTES => {
+            return Err(Status::DataLength);
+        }
+        // A peer's public key is as long as one's own.
+        Opcode::Agree if checked.source.len() != given_by(checked.algorithm, Opcode::PublicKey) => {
+            return Err(Status::DataLength);
+        }
         _ => {}
     }
     if matches!(checked.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
@@ -438,6 +466,9 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
         Opcode::Hmac | Opcode::PartialMac => (4..=digest(checked.algorithm)).contains(&len),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(checked.hash)).contains(&len),
         Opcode::Mac => is_mac_tag(checked.algorithm, len),
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey => {
+            len == given_by(checked.algorithm, checked.opcode)
+        }
         Opcode::Aead | Opcode::PartialAead => is_aead_tag(checked.algorithm, len),
         _ => len == 0,
     }

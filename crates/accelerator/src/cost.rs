@@ -8,7 +8,7 @@ use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 use millstream_engines::InOut;
 use millstream_engines::modes::Direction;
 
-use crate::algorithms::{byte_cost, hash_of, takes_key};
+use crate::algorithms::{byte_cost, each_nanoseconds, hash_of, is_private, takes_key};
 use crate::key::Key;
 use crate::operation::Operation;
 use crate::unit::Unit;
@@ -39,6 +39,25 @@ static BYTE_COST: [u8; 256] = {
     }
     costs
 };
+
+/// The cost of an operation beside its bytes, by the number of the algorithm: in full lanes, and alone.
+static EACH_COST: [[u32; 256]; 2] = {
+    let mut costs = [[0; 256]; 2];
+    let mut at = 0;
+    while at < Algorithm::ALL.len() {
+        let (each, alone) = each_nanoseconds(Algorithm::ALL[at]);
+        costs[0][Algorithm::ALL[at] as usize] = PER_NANOSECOND as u32 * each;
+        costs[1][Algorithm::ALL[at] as usize] = PER_NANOSECOND as u32 * alone;
+        at += 1;
+    }
+    costs
+};
+
+/// Returns the cost of a word that has no bytes.
+#[inline(always)]
+fn word_cost(word: &ControlWord, alone: bool) -> i64 {
+    WORD_COST + i64::from(EACH_COST[usize::from(alone)][usize::from(word.algorithm)])
+}
 
 /// A nanosecond in the unit of costs.
 pub(crate) const PER_NANOSECOND: i64 = 16;
@@ -92,7 +111,7 @@ impl Costs {
     /// Returns the cost of a word about so many bytes.
     #[inline]
     pub(crate) fn alone(&self, word: &ControlWord, bytes: i64) -> i64 {
-        let cost = WORD_COST + self.per_byte(word) * bytes;
+        let cost = word_cost(word, true) + self.per_byte(word) * bytes;
         if brings_keys(word) {
             cost + keys_cost(word, |algorithm| self.alone[algorithm].into())
         } else {
@@ -117,7 +136,8 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
     if let Some(hash) = hash_of(algorithm) {
         return Some(Operation::digest(hash, data));
     }
-    let key = key?;
+    // The time of an operation with a private key hardly depends on its bytes.
+    let key = key.filter(|_| !is_private(algorithm))?;
     if let Key::KasumiF9(key) = key {
         let bits = 8 * data.len();
         return Some(Operation::kasumi_f9(key, 0, 0, 0, data, bits));
@@ -144,7 +164,7 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
     }
     let of = |algorithm: u8| i64::from(BYTE_COST[usize::from(algorithm)]);
     let per_byte = (of(word.algorithm) + of(word.hash)).max(1);
-    let mut cost = WORD_COST + per_byte * bytes;
+    let mut cost = word_cost(word, false) + per_byte * bytes;
     if brings_keys(word) {
         cost += keys_cost(word, |algorithm| BYTE_COST[algorithm].into());
     }
@@ -159,6 +179,16 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
 pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
     word.opcode == Opcode::PartialMac as u8 || word.opcode == Opcode::PartialAead as u8
 }
+
+/// Returns true when a word is executed at once however long it takes: an operation with a private key has no slices.
+#[inline(always)]
+pub(crate) fn is_at_once(word: &ControlWord) -> bool {
+    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY)
+}
+
+const SIGN: u8 = Opcode::Sign as u8;
+const AGREE: u8 = Opcode::Agree as u8;
+const PUBLIC_KEY: u8 = Opcode::PublicKey as u8;
 
 /// Returns true when a word brings a key with it.
 #[inline(always)]

@@ -73,7 +73,7 @@ macro_rules! kinds {
         impl KeyKind {
             fn layout(self) -> Layout {
                 match self {
-                    $(KeyKind::$name => Layout::new::<millstream_engines::$module::$engine>(),)+
+                    $(KeyKind::$name => Layout::new::<crate::engines::$module::$engine>(),)+
                 }
             }
 
@@ -85,7 +85,7 @@ macro_rules! kinds {
                 unsafe {
                     match self {
                         $(KeyKind::$name => {
-                            KeyRef::$name(at.cast::<millstream_engines::$module::$engine>().as_ref())
+                            KeyRef::$name(at.cast::<crate::engines::$module::$engine>().as_ref())
                         })+
                     }
                 }
@@ -98,7 +98,7 @@ macro_rules! kinds {
                 unsafe {
                     match self {
                         $(KeyKind::$name => {
-                            at.cast::<millstream_engines::$module::$engine>().drop_in_place();
+                            at.cast::<crate::engines::$module::$engine>().drop_in_place();
                         })+
                     }
                 }
@@ -108,7 +108,7 @@ macro_rules! kinds {
         /// Gives a key's own value to a sink.
         fn give<S: KeySink>(key: Key, sink: S) -> S::Output {
             match key {
-                $(Key::$name(key) => sink.accept::<millstream_engines::$module::$engine>(key.own()),)+
+                $(Key::$name(key) => sink.accept::<crate::engines::$module::$engine>(key.own()),)+
             }
         }
     };

@@ -47,7 +47,7 @@ macro_rules! keys {
         #[allow(missing_docs)]
         #[non_exhaustive]
         pub enum Key {
-            $($name($stored<millstream_engines::$module::$engine>),)+
+            $($name($stored<crate::engines::$module::$engine>),)+
         }
 
         /// A key of any algorithm, by reference. In a slot a key takes the room that its own algorithm needs, so there
@@ -56,7 +56,7 @@ macro_rules! keys {
         #[allow(missing_docs)]
         #[non_exhaustive]
         pub enum KeyRef<'k> {
-            $($name(&'k millstream_engines::$module::$engine),)+
+            $($name(&'k crate::engines::$module::$engine),)+
         }
 
         /// The engine whose key lies in a place.
@@ -82,7 +82,7 @@ macro_rules! keys {
             }
         }
 
-        $(impl Engine for millstream_engines::$module::$engine {
+        $(impl Engine for crate::engines::$module::$engine {
             const KIND: KeyKind = KeyKind::$name;
 
             #[inline(always)]
@@ -120,7 +120,7 @@ macro_rules! name {
         Algorithm::$algorithm.name()
     };
     ($mode:ident $algorithm:ident $module:ident::$engine:ident) => {
-        <millstream_engines::$module::$engine as $mode>::NAME
+        <crate::engines::$module::$engine as $mode>::NAME
     };
 }
 
@@ -139,24 +139,34 @@ macro_rules! classes {
             $($mac_rest:tt)+
         })+ }
         macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
+        private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
+            facts $pair_facts:tt
+            keys $pair_keys:tt
+            gives $pair_gives:tt
+        })+ }
         $($rest:tt)+
     ) => {
         references! {
             /// A key for a cipher without authentication, in one of its modes.
-            CipherKey { $($cipher: millstream_engines::$cipher_in::$cipher_key,)+ }
+            CipherKey { $($cipher: crate::engines::$cipher_in::$cipher_key,)+ }
         }
 
         references! {
             /// A key for an AEAD.
-            AeadKey { $($aead: millstream_engines::$aead_in::$aead_key,)+ }
+            AeadKey { $($aead: crate::engines::$aead_in::$aead_key,)+ }
         }
 
         references! {
             /// A key for a MAC over one message.
             MacKey {
                 Hmac: HmacKey,
-                $($mac: millstream_engines::$mac_in::$mac_key,)+
+                $($mac: crate::engines::$mac_in::$mac_key,)+
             }
+        }
+
+        references! {
+            /// A private key of a public-key algorithm.
+            PrivateKey { $($pair: crate::engines::$pair_in::$pair_key,)+ }
         }
 
         impl CipherKey<'_> {
@@ -214,6 +224,7 @@ macro_rules! classes {
                     $(KeyRef::$aead(_) => Algorithm::$aead,)+
                     $(KeyRef::$mac(_) => Algorithm::$mac,)+
                     $(KeyRef::$coded(_) => Algorithm::$coded,)+
+                    $(KeyRef::$pair(_) => Algorithm::$pair,)+
                     KeyRef::Hmac(key) => algorithm_of(key.hash()),
                 }
             }
@@ -226,6 +237,7 @@ macro_rules! classes {
                     $(KeyRef::$aead(_) => None,)+
                     $(KeyRef::$mac(_) => None,)+
                     $(KeyRef::$coded(_) => None,)+
+                    $(KeyRef::$pair(_) => None,)+
                     KeyRef::Hmac(_) => None,
                 }
             }
@@ -235,6 +247,15 @@ macro_rules! classes {
             pub fn as_aead(self) -> Option<AeadKey<'k>> {
                 match self {
                     $(KeyRef::$aead(key) => Some(key.into()),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns the key as a private key, if it is.
+            #[inline(always)]
+            pub fn as_private(self) -> Option<PrivateKey<'k>> {
+                match self {
+                    $(KeyRef::$pair(key) => Some(key.into()),)+
                     _ => None,
                 }
             }
@@ -258,6 +279,7 @@ macro_rules! classes {
                     $(Algorithm::$aead => Some(KeyKind::$aead),)+
                     $(Algorithm::$mac => Some(KeyKind::$mac),)+
                     $(Algorithm::$coded => Some(KeyKind::$coded),)+
+                    $(Algorithm::$pair => Some(KeyKind::$pair),)+
                     _ => hash_of(algorithm).map(|_| KeyKind::Hmac),
                 }
             }
@@ -276,14 +298,18 @@ macro_rules! classes {
         ) -> Result<S::Output, Error> {
             Ok(match algorithm {
                 $(Algorithm::$cipher => {
-                    sink.accept(millstream_engines::$cipher_in::$cipher_key::new(features, key)?)
+                    sink.accept(crate::engines::$cipher_in::$cipher_key::new(features, key)?)
                 })+
                 $(Algorithm::$aead => {
-                    sink.accept(millstream_engines::$aead_in::$aead_key::new(features, key)?)
+                    sink.accept(crate::engines::$aead_in::$aead_key::new(features, key)?)
                 })+
-                $(Algorithm::$mac => sink.accept(millstream_engines::$mac_in::$mac_key::new(features, key)?),)+
+                $(Algorithm::$mac => sink.accept(crate::engines::$mac_in::$mac_key::new(features, key)?),)+
                 $(Algorithm::$coded => {
-                    sink.accept(millstream_engines::$coded_in::$coded_key::new(features, key)?)
+                    sink.accept(crate::engines::$coded_in::$coded_key::new(features, key)?)
+                })+
+                $(Algorithm::$pair => {
+                    let pair = crate::engines::$pair_in::$pair_key::new(features, key);
+                    sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
                 })+
                 _ => sink.accept(expand_hmac(features, algorithm, key)?),
             })
@@ -291,6 +317,17 @@ macro_rules! classes {
     };
 }
 every_algorithm!(classes);
+
+/// Returns the refusal of a private key as the engines' own.
+#[cold]
+fn refusal(error: millstream_publickey::Error, given: usize) -> Error {
+    match error {
+        millstream_publickey::Error::Length { algorithm, takes, .. } => {
+            Error::KeyLength { algorithm, given, takes }
+        }
+        _ => Error::KeyLength { algorithm: "this algorithm", given, takes: "a private key" },
+    }
+}
 
 /// Expands the HMAC key of a hash.
 #[inline(always)]

@@ -16,6 +16,7 @@ use crate::check::{CheckedWord, Source};
 use crate::grant::Grant;
 use crate::key::KeyRef;
 use crate::operation::Operation;
+use crate::pairs::{PublicKey, agree, sign};
 use crate::sink::{Sink, aead, chained, cipher, f9_start, kasumi_f8, kasumi_f9, keyed};
 use crate::status::{failed, status_of};
 use crate::word_keys::{WordKeys, make_nonce};
@@ -202,6 +203,9 @@ pub(crate) fn add_operation<'a>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
         }
+        Opcode::Sign => sink.accept(sign(keys.private()?, data.input()).map_err(status_of)?),
+        Opcode::Agree => sink.accept(agree(keys.private()?, data.input()).map_err(status_of)?),
+        Opcode::PublicKey => sink.accept(Work::PublicKey(PublicKey::of(keys.private()?))),
         // Pieces under a key are executed in slices.
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),

@@ -6,8 +6,10 @@ use millstream_engines::hash::{Hash, HashJob};
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, kasumi};
+use millstream_publickey::{ed25519, x25519};
 
-use crate::key::{AeadKey, CipherKey, MacKey};
+use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
+use crate::pairs::{Agree, PublicKey, Sign};
 use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed};
 use crate::work::{Checksum, Partial, Work};
 
@@ -245,13 +247,44 @@ impl<'a> Operation<'a> {
         chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
     }
 
+    /// Signs `message` with a private key: see [`Operation::tag`]. The signature has 64 bytes (RFC 8032 §5.1.6).
+    ///
+    /// ```
+    /// use millstream_accelerator::{Operation, Unit};
+    /// use millstream_cpu::Features;
+    /// use millstream_publickey::ed25519::PrivateKey;
+    ///
+    /// let key = PrivateKey::new(Features::hardware(), &[7; 32])?;
+    /// let mut operations = [Operation::sign(&key, b"one"), Operation::sign(&key, b"two")];
+    /// Unit::new(Features::hardware()).run(&mut operations);
+    /// key.public_key().verify(b"two", operations[1].tag())?;
+    /// # Ok::<(), millstream_publickey::Error>(())
+    /// ```
+    pub fn sign(key: &'a ed25519::PrivateKey, message: &'a [u8]) -> Self {
+        Operation::new(Work::Sign(Sign::ed25519(key, message)))
+    }
+
+    /// Agrees with the peer whose public key is `peer` on a secret of 32 bytes (RFC 7748 §6.1): see [`Operation::tag`]. Its
+    /// result may be [`Error::DataLength`], or [`Error::Peer`] where the peer's point has a small order.
+    pub fn agree(key: &'a x25519::PrivateKey, peer: &[u8]) -> Self {
+        match Agree::x25519(key, peer) {
+            Ok(agree) => Operation::new(Work::Agree(agree)),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Computes the public key that belongs to a private one: see [`Operation::tag`].
+    pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
+        Operation::new(Work::PublicKey(PublicKey::of(key.into())))
+    }
+
     /// Returns what came of the operation. Before it was executed that is `Ok`, or what is wrong with its arguments.
     #[inline]
     pub fn result(&self) -> Result<(), Error> {
         self.work.result(self.result)
     }
 
-    /// Returns the digest or tag that was computed, or nothing where none was or one was compared.
+    /// Returns the digest, tag, signature, secret or public key that was computed, or nothing where none was or one was compared.
     #[inline]
     pub fn tag(&self) -> &[u8] {
         self.work.tag()

@@ -28,6 +28,7 @@ const SHORT_TAG: u16 = 1 << 10;
 
 const ENCRYPT: u16 = Usages::ENCRYPT.to_bits() as u16;
 const SIGN: u16 = Usages::SIGN.to_bits() as u16;
+const DERIVE: u16 = Usages::DERIVE.to_bits() as u16;
 // The reverse of a purpose is the bit above it.
 const _: () = assert!(Usages::DECRYPT.to_bits() as u16 == ENCRYPT << 1);
 const _: () = assert!(Usages::VERIFY.to_bits() as u16 == SIGN << 1);
@@ -160,7 +161,10 @@ impl Demand {
     #[inline(always)]
     pub(crate) fn of_key(checked: &CheckedWord) -> Demand {
         let mut demand = match checked.opcode {
-            Opcode::Hmac | Opcode::Mac | Opcode::PartialMac => SIGN,
+            Opcode::Hmac | Opcode::Mac | Opcode::PartialMac | Opcode::Sign => SIGN,
+            Opcode::Agree => DERIVE,
+            // Who may use a private key may know its public one.
+            Opcode::PublicKey => 0,
             // Data that is decrypted in pieces is not verified, and gives away the keystream, with which anybody can encrypt.
             Opcode::PartialAead if checked.reverse => {
                 return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(checked));
@@ -210,6 +214,7 @@ fn against(missing: u16) -> Status {
         _ if is(Usages::DECRYPT) => Status::UsageDecrypt,
         _ if is(Usages::SIGN) => Status::UsageSign,
         _ if is(Usages::VERIFY) => Status::UsageVerify,
+        _ if is(Usages::DERIVE) => Status::UsageDerive,
         _ if missing & GIVEN_NONCE != 0 => Status::NonceGiven,
         _ if missing & MADE_NONCE != 0 => Status::NonceMissing,
         _ => Status::ShortTag,

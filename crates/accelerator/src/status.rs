@@ -19,6 +19,7 @@ pub fn status_of(error: Error) -> Status {
         Error::OutputLength { .. } => Status::DestinationRange,
         Error::Authentication => Status::Authentication,
         Error::MidState => Status::MidState,
+        Error::Peer { .. } => Status::Peer,
         _ => Status::Parameter,
     }
 }

@@ -10,7 +10,7 @@ use crate::alike::Alike;
 use crate::arena::Arena;
 use crate::bounds::{Bounds, Limits};
 use crate::check::gathered_len;
-use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_keyed_piece};
+use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_at_once, is_keyed_piece};
 use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::long::{Long, Openings, Slice};
@@ -423,7 +423,7 @@ impl Limits {
     /// Returns true when a word is executed in slices: it is too long for a turn, or it is a piece of a message under a key.
     #[inline]
     fn is_sliced(&self, word: &ControlWord, alone: i64, bytes: i64) -> bool {
-        self.is_long(alone, bytes) || is_keyed_piece(word)
+        self.is_long(alone, bytes) && !is_at_once(word) || is_keyed_piece(word)
     }
 
     /// Returns true when the next word of a queue would be executed in slices.

@@ -11,6 +11,7 @@ use millstream_engines::ipsum::IpChecksum;
 use crate::algorithms::every_lane;
 use crate::alone::run_alone;
 use crate::operation::Operation;
+use crate::pairs::Pairs;
 use crate::stats::Filled;
 use crate::work::{Checksum, Partial, Work};
 
@@ -126,6 +127,9 @@ macro_rules! unit {
             $($cipher,)+
             $($seal, $open,)+
             $($mac,)+
+            Sign,
+            Agree,
+            PublicKey,
             Hash,
             Hmac,
             EncryptThenMac,
@@ -145,6 +149,9 @@ macro_rules! unit {
                     Work::$open(_) => Kind::$open.group(),
                 )+
                 $(Work::$mac(..) => Kind::$mac.group(),)+
+                Work::Sign(_) => Kind::Sign.group(),
+                Work::Agree(_) => Kind::Agree.group(),
+                Work::PublicKey(_) => Kind::PublicKey.group(),
                 Work::Hash(hash, _) => Kind::Hash.with(*hash),
                 Work::Hmac(job, _) => Kind::Hmac.with(job.key.hash()),
                 Work::Chained(chained) if chained.expected.is_none() => {
@@ -162,6 +169,7 @@ macro_rules! unit {
         pub struct Unit {
             features: Features,
             $($field: millstream_engines::$module::$manager,)+
+            pairs: Pairs,
             hash: [HashLanes; Hash::ALL.len()],
             hmac: [HmacLanes; Hash::ALL.len()],
         }
@@ -172,6 +180,7 @@ macro_rules! unit {
                 Unit {
                     features,
                     $($field: millstream_engines::$module::$manager::new(features),)+
+                    pairs: Pairs::new(features),
                     hash: Hash::ALL.map(|hash| HashLanes::new(features, hash)),
                     hmac: Hash::ALL.map(|hash| HmacLanes::new(features, hash)),
                 }
@@ -198,6 +207,15 @@ macro_rules! unit {
                         lanes!(o, groups, group, Work::$mac(job, _) => job, |jobs| self.$mac_by.$mac_run(jobs));
                         compare(group, groups, o);
                     })+
+                    Kind::Sign => {
+                        lanes!(o, groups, group, Work::Sign(sign) => sign, |works| self.pairs.sign(works));
+                    }
+                    Kind::Agree => {
+                        lanes!(o, groups, group, Work::Agree(agree) => agree, |works| self.pairs.agree(works));
+                    }
+                    Kind::PublicKey => {
+                        lanes!(o, groups, group, Work::PublicKey(key) => key, |works| self.pairs.public_keys(works));
+                    }
                     Kind::Hash => {
                         lanes!(o, groups, group, Work::Hash(_, job) => job, |jobs| self.hash[hash].digest(jobs));
                     }
@@ -238,6 +256,9 @@ macro_rules! unit {
                         self.$mac_by.$mac_run(&mut [job]);
                         operation.compare();
                     })+
+                    Work::Sign(sign) => self.pairs.sign(&mut [sign]),
+                    Work::Agree(agree) => self.pairs.agree(&mut [agree]),
+                    Work::PublicKey(key) => self.pairs.public_keys(&mut [key]),
                     Work::Chained(chained) => operation.result = self.run_chained(chained),
                 }
             }

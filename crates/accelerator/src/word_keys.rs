@@ -8,7 +8,7 @@ use crate::arena::Arena;
 use crate::check::{CheckedWord, KeyAt};
 use crate::grant::Grant;
 use crate::kept::{Kept, NotKept};
-use crate::key::KeyRef;
+use crate::key::{KeyRef, PrivateKey};
 use crate::purpose::Demand;
 use crate::slots::Handle;
 
@@ -48,6 +48,14 @@ pub(crate) struct WordKeys<'a> {
     pub(crate) key: Option<KeyRef<'a>>,
     /// The MAC's key in a combined operation.
     pub(crate) mac_key: Option<KeyRef<'a>>,
+}
+
+impl<'a> WordKeys<'a> {
+    /// Returns the private key.
+    #[inline(always)]
+    pub(crate) fn private(&self) -> Result<PrivateKey<'a>, Status> {
+        self.key.and_then(KeyRef::as_private).ok_or(Status::Key)
+    }
 }
 
 /// Looks up the keys that a word names, and checks that each may be used as the word asks.

@@ -9,6 +9,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 
 use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
+use crate::pairs::{Agree, PublicKey, Sign};
 
 /// A checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,9 @@ macro_rules! works {
             $($mac(millstream_engines::$mac_in::$mac_job<'a>, Expected<'a>),)+
             Partial(Partial<'a>),
             Chained(Chained<'a>),
+            Sign(Sign<'a>),
+            Agree(Agree<'a>),
+            PublicKey(PublicKey<'a>),
         }
 
         impl Work<'_> {
@@ -99,6 +103,9 @@ macro_rules! works {
                     $(Work::$cipher(job) => cipher_result!($start job own),)+
                     $(Work::$seal(job) | Work::$open(job) => job.result,)+
                     $(Work::$mac(job, _) => job.code().and(own),)+
+                    Work::Sign(sign) => sign.result(),
+                    Work::Agree(agree) => agree.result(),
+                    Work::PublicKey(_) => own,
                 }
             }
 
@@ -123,6 +130,9 @@ macro_rules! works {
                     $(Work::$mac(_, Some(_)) => &[],)+
                     Work::Partial(partial) => partial.digest.as_deref().unwrap_or_default(),
                     Work::Chained(chained) => chained.tag.as_deref().unwrap_or_default(),
+                    Work::Sign(sign) => sign.signature(),
+                    Work::Agree(agree) => agree.secret(),
+                    Work::PublicKey(key) => key.bytes(),
                 }
             }
 

@@ -7,7 +7,7 @@ use millstream_protocol::{Grant as Terms, Order, Refusal, Reply, Wanted};
 
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
-use crate::crew::{Outcome, Purpose};
+use crate::crew::{Outcome, Purpose, Worker};
 use crate::errands::{Errand, What};
 use crate::grant::{Grant, KEY_END, KEY_SOCKET, Phase, Shares, arena_bytes, charge};
 use crate::identity;
@@ -99,13 +99,13 @@ impl Broker {
             arena_bytes,
             key_slots: size.key_slots,
             weight: limits.weight,
-            algorithms: limits.algorithms.to_bits(),
+            algorithms: limits.algorithms.intersection(Worker::serves(wanted.private_keys)).to_bits(),
             keys: limits.keys.clone(),
         };
         let too_deep = || (Refusal::Message, "queues can't have this depth".to_owned());
         let amounts = charge(&terms).ok_or_else(too_deep)?;
         let (account, peer, number) = (client.account, client.peer.clone(), terms.id);
-        let worker = self.worker_for(account, limits, &amounts)?;
+        let worker = self.worker_for(account, limits, &amounts, wanted.private_keys)?;
         let (totals, rate) = (limits.totals(), limits.rate());
         let over = |over: Over| (over.refusal(), over.to_string());
         // Filling memory costs time, too.
@@ -157,10 +157,17 @@ impl Broker {
         account: Account,
         limits: &Limits,
         amounts: &Amounts,
+        is_private: bool,
     ) -> Result<usize, (Refusal, String)> {
-        let ready = self.crew.iter().filter(|worker| worker.is_ready()).map(|worker| worker.index);
-        let ready: Vec<usize> = ready.collect();
-        let home = self.ledger.workers_of(account);
+        let fitting = || self.crew.iter().filter(|worker| worker.is_private == is_private);
+        if is_private && fitting().next().is_none() {
+            let detail = "this service has no worker for private keys: start it with --private-accelerators";
+            return Err((Refusal::NoWorker, detail.to_owned()));
+        }
+        let ready: Vec<usize> =
+            fitting().filter(|worker| worker.is_ready()).map(|worker| worker.index).collect();
+        let mut home = self.ledger.workers_of(account);
+        home.retain(|worker| self.crew.get(*worker).is_some_and(|worker| worker.is_private == is_private));
         let is_home = |worker: &&usize| home.contains(worker);
         let has_room = |worker: &&usize| self.ledger.has_room(account, **worker, amounts);
         let least_loaded = |workers: &mut dyn Iterator<Item = &usize>| {

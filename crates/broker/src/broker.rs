@@ -104,7 +104,8 @@ impl Broker {
         let door = Door::open(&config.socket, inherited, policy.lets_others_in(), refuse, &disposal)
             .map_err(|source| Error::Socket { path: config.socket.clone(), source })?;
         let poll = Poll::new().map_err(Error::system("epoll"))?;
-        let crew = (0..config.accelerators).map(|index| Worker::new(index, &config)).collect();
+        let workers = config.accelerators + config.private_accelerators;
+        let crew = (0..workers).map(|index| Worker::new(index, &config)).collect();
         let mut broker = Broker {
             config,
             poll,
@@ -143,7 +144,7 @@ impl Broker {
         }
         broker.open()?;
         tracing::info!(
-            socket = %broker.config.socket.display(), workers = broker.config.accelerators, "start"
+            socket = %broker.config.socket.display(), workers = broker.crew.len(), "start"
         );
         Ok(broker)
     }
@@ -462,7 +463,9 @@ impl Broker {
             self.revoke(id);
             return;
         };
-        let (weight, algorithms, keys) = (limits.weight, limits.algorithms.to_bits(), limits.keys.clone());
+        let served = Worker::serves(self.crew[grant.worker].is_private);
+        let algorithms = limits.algorithms.intersection(served).to_bits();
+        let (weight, keys) = (limits.weight, limits.keys.clone());
         if (grant.terms.weight, grant.terms.algorithms, &grant.terms.keys) == (weight, algorithms, &keys) {
             return;
         }

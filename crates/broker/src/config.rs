@@ -18,6 +18,9 @@ pub struct Config {
     pub policy: Option<PathBuf>,
     /// The number of workers. Each has one accelerator.
     pub accelerators: usize,
+    /// The number of workers for private keys, which come after those. They serve grants for private keys only, and the others
+    /// serve all the rest, so that no signature stands in the way of a packet.
+    pub private_accelerators: usize,
     /// The processors that workers are pinned to, in turn. When empty, workers are not pinned.
     pub pin: Vec<usize>,
     /// The time that an idle accelerator polls for work before it sleeps.
@@ -49,6 +52,7 @@ impl Config {
             listener: None,
             policy: None,
             accelerators: 1,
+            private_accelerators: 0,
             pin: Vec::new(),
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,

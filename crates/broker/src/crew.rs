@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use millstream_cpu::VARIABLE;
+use millstream_cwq::AlgorithmSet;
 use millstream_protocol::Order;
 use millstream_shm::{Socket, pair};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -138,6 +139,8 @@ pub(crate) struct Process {
 /// A worker: a place for one process after another.
 pub(crate) struct Worker {
     pub(crate) index: usize,
+    /// True when it serves private keys, and nothing else.
+    pub(crate) is_private: bool,
     pub(crate) cpu: Option<usize>,
     pub(crate) process: Option<Process>,
     pub(crate) restarts: u64,
@@ -159,6 +162,7 @@ impl Worker {
         let cpu = (!config.pin.is_empty()).then(|| config.pin[index % config.pin.len()]);
         Worker {
             index,
+            is_private: index >= config.accelerators,
             cpu,
             process: None,
             restarts: 0,
@@ -169,6 +173,12 @@ impl Worker {
             restart_at: None,
             dying: Vec::new(),
         }
+    }
+
+    /// Returns the algorithms that it serves.
+    pub(crate) fn serves(is_private: bool) -> AlgorithmSet {
+        let private = AlgorithmSet::private_keys();
+        if is_private { private } else { AlgorithmSet::all().without(private) }
     }
 
     /// Returns true when it takes grants.

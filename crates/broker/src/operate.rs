@@ -178,6 +178,7 @@ impl Broker {
             restarts: worker.restarts,
             sandbox: traits.sandbox.to_string(),
             key_memory: traits.key_memory.to_string(),
+            private_keys: worker.is_private,
         }
     }
 
@@ -214,6 +215,11 @@ impl Broker {
             return Err((Refusal::NoSuchWorker, format!("worker {to}")));
         }
         let from = grant.worker;
+        let is_private = |worker: usize| self.crew.get(worker).is_some_and(|worker| worker.is_private);
+        if is_private(from) != is_private(to) {
+            let detail = format!("worker {to} is of the other kind: private keys have workers of their own");
+            return Err((Refusal::NoSuchWorker, detail));
+        }
         if from == to {
             self.answer(id, &Reply::End {}, Vec::new());
             return Ok(());

@@ -90,6 +90,10 @@ pub enum Algorithm {
     Crc32c = 0x61,
     /// The checksum of IP, UDP and TCP: a number below 2^16, whose more significant byte goes first into a header.
     IpChecksum = 0x62,
+    /// Ed25519 (RFC 8032). Key: the private one, 32 bytes. Signature: 64 bytes. For queues.
+    Ed25519 = 0x70,
+    /// X25519 (RFC 7748). Key: the private one, 32 bytes. Peer's public key, and secret: 32 bytes. For queues.
+    X25519 = 0x71,
 }
 
 /// A number that is to be one of [`Algorithm`]: C may pass any.

@@ -187,8 +187,10 @@ pub fn of_operation(status: cwq::Status) -> Status {
         End::MacLength => Status::TagLength,
         End::DataLength | End::TooLong => Status::DataLength,
         End::MidState => Status::MidState,
-        End::Parameter => Status::Parameter,
-        End::UsageEncrypt | End::UsageDecrypt | End::UsageSign | End::UsageVerify => Status::KeyUsage,
+        End::Parameter | End::Peer => Status::Parameter,
+        End::UsageEncrypt | End::UsageDecrypt | End::UsageSign | End::UsageVerify | End::UsageDerive => {
+            Status::KeyUsage
+        }
         End::ShortTag => Status::ShortTag,
         End::NonceGiven => Status::NonceGiven,
         End::NonceMissing => Status::NonceMissing,

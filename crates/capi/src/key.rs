@@ -55,6 +55,27 @@ impl Key {
         self.0.as_mac().ok_or_else(|| self.wrong("the key of an HMAC, CMAC or DES MAC"))
     }
 
+    /// Returns the key as a private one of any algorithm.
+    pub fn private(&self) -> Result<millstream::PrivateKey<'_>, Failure> {
+        self.0.by_ref().as_private().ok_or_else(|| self.wrong("a private key"))
+    }
+
+    /// Returns the key as a private one to sign with.
+    pub fn signer(&self) -> Result<&millstream::publickey::ed25519::PrivateKey, Failure> {
+        match self.private()? {
+            millstream::PrivateKey::Ed25519(key) => Ok(key),
+            _ => Err(self.wrong("a private key to sign with")),
+        }
+    }
+
+    /// Returns the key as a private one to agree with.
+    pub fn agreer(&self) -> Result<&millstream::publickey::x25519::PrivateKey, Failure> {
+        match self.private()? {
+            millstream::PrivateKey::X25519(key) => Ok(key),
+            _ => Err(self.wrong("a private key to agree with")),
+        }
+    }
+
     /// Returns the key as an HMAC's.
     #[inline(always)]
     pub fn hmac(&self) -> Result<&millstream::hmac::HmacKey, Failure> {

@@ -89,19 +89,24 @@ pub enum Work {
     MacThenDecrypt(KeyHandle, KeyHandle, u32),
     PartialDigest(Hash),
     LastDigest(Hash),
+    Sign(KeyHandle),
+    Agree(KeyHandle),
+    PublicKey(KeyHandle),
 }
 
 impl Kind {
     /// Tells whether the kind takes a source, and a destination.
     pub fn buffers(self) -> (bool, bool) {
         match self {
-            Kind::Null => (false, false),
+            Kind::Null | Kind::PublicKey => (false, false),
             Kind::Checksum
             | Kind::Digest
             | Kind::Mac
             | Kind::Verify
             | Kind::PartialDigest
-            | Kind::LastDigest => (true, false),
+            | Kind::LastDigest
+            | Kind::Sign
+            | Kind::Agree => (true, false),
             _ => (true, true),
         }
     }
@@ -300,6 +305,9 @@ fn request<'a>(
         }
         (Work::PartialDigest(hash), Some(source), _) => Request::partial_hash(hash, before, source),
         (Work::LastDigest(hash), Some(source), _) => Request::last_hash(hash, before, source),
+        (Work::Sign(key), Some(source), _) => Request::sign(key, source),
+        (Work::Agree(key), Some(source), _) => Request::agree(key, source),
+        (Work::PublicKey(key), ..) => Request::public_key(key),
         // A plan goes with the buffers that its kind takes.
         _ => Request::null(),
     };

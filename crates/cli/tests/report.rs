@@ -24,7 +24,7 @@ fn caps_names_processor_features_and_every_algorithm() {
     let place = Place::new();
     let text = place.words("caps").text();
     assert!(text.contains(&millstream_cpu::processor_name()), "{text}");
-    for engine in millstream_engines::engines() {
+    for engine in millstream::engines() {
         let name = engine.algorithm().name;
         let chosen = engine.chosen(millstream_cpu::Features::hardware()).name;
         let line = text.lines().find(|line| line.split(' ').next() == Some(name));
@@ -75,7 +75,7 @@ fn check_runs_every_kernel_in_two_seconds() {
     let took = began.elapsed();
     assert!(took < Duration::from_secs(2), "{took:?}");
     let mut kernels = 0;
-    for engine in millstream_engines::engines() {
+    for engine in millstream::engines() {
         for kernel in engine.kernels() {
             kernels += 1;
             let line = text.lines().find(|line| {

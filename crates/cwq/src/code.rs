@@ -82,6 +82,13 @@ codes! {
         /// after it goes to `state`, where 256 bytes are free. Where the object ends, its tag goes to `mac`, or is compared
         /// with it. The plaintext of a piece is not verified, so the key must be one that may encrypt, too.
         PartialAead = 14 "partial-aead",
+        /// Signs the source, of at most [`ControlWord::MOST_SIGNED_BYTES`](crate::ControlWord::MOST_SIGNED_BYTES), with a private key.
+        /// The signature is written to `mac`.
+        Sign = 15 "sign",
+        /// Agrees with the peer whose public key is the source. The shared secret is written to `mac`.
+        Agree = 16 "agree",
+        /// Writes the public key that belongs to a private key to `mac`.
+        PublicKey = 17 "public-key",
     }
 }
 
@@ -160,6 +167,10 @@ codes! {
         Crc32c = 0x61 "crc32c",
         /// The checksum of IP.
         IpChecksum = 0x62 "ip-checksum",
+        /// Ed25519; the key is the private one.
+        Ed25519 = 0x70 "ed25519",
+        /// X25519; the key is the private one.
+        X25519 = 0x71 "x25519",
     }
 }
 
@@ -170,12 +181,12 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 14);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 17);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 36);
+        assert_eq!(Algorithm::ALL.len(), 38);
     }
 }

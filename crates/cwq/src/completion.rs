@@ -184,6 +184,10 @@ statuses! {
     Revoked = 65 "the grant was revoked before it was done",
     /// The accelerator ended before it was done.
     Gone = 66 "the accelerator has ended; the input is intact",
+    /// The peer's public key is not one to agree with.
+    Peer = 67 "the peer's public key has a small order: everybody would get the same secret; ask the peer for another key",
+    /// The key was not made to agree with peers.
+    UsageDerive = 68 "the key was not made to derive secrets: import or generate it with that usage",
 }
 
 impl std::error::Error for Status {}

@@ -7,8 +7,8 @@ use crate::Algorithm;
 
 /// A set of purposes. A key in a slot has one, and an accelerator refuses every other use.
 ///
-/// [`Usages::WRAP`] and [`Usages::DERIVE`] are kept with a key but belong to no operation yet: a key that has nothing else is
-/// refused by every control word.
+/// [`Usages::WRAP`] is kept with a key but belongs to no operation yet, and of a key that is not for agreements neither does
+/// [`Usages::DERIVE`]: a key that has nothing else is refused by every control word.
 ///
 /// ```
 /// use millstream_cwq::{Algorithm, Usages};
@@ -29,13 +29,13 @@ impl Usages {
     pub const ENCRYPT: Usages = Usages(1);
     /// To decrypt or open, alone or after a MAC.
     pub const DECRYPT: Usages = Usages(1 << 1);
-    /// To produce a MAC.
+    /// To produce a MAC or a signature.
     pub const SIGN: Usages = Usages(1 << 2);
     /// To compare a MAC.
     pub const VERIFY: Usages = Usages(1 << 3);
     /// To encrypt other keys.
     pub const WRAP: Usages = Usages(1 << 4);
-    /// To derive other keys.
+    /// To derive other keys, or to agree with a peer on a secret.
     pub const DERIVE: Usages = Usages(1 << 5);
     /// All that have a name.
     pub const ALL: Usages = Usages((1 << 6) - 1);
@@ -98,6 +98,8 @@ impl Usages {
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
             | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4
             | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
+            Ed25519 => Usages::SIGN,
+            X25519 => Usages::DERIVE,
         }
     }
 
@@ -111,7 +113,7 @@ impl Usages {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
             AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
             | Sm4Cbc | DesEcb | DesCbc => false,
-            None | Crc32 | Crc32c | IpChecksum => false,
+            None | Crc32 | Crc32c | IpChecksum | Ed25519 | X25519 => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }

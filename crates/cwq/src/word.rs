@@ -41,7 +41,7 @@ impl Flags {
 /// | 3 | 1 | `hash`: of a hash, an HMAC, or the HMAC of a combined operation |
 /// | 4 | 2 | `flags` |
 /// | 6 | 1 | `iv_len`: bytes of initialisation vector or nonce |
-/// | 7 | 1 | `mac_len`: bytes of digest or tag |
+/// | 7 | 1 | `mac_len`: bytes of digest, tag, signature, secret or public key |
 /// | 8 | 4 | `key`: handle, or offset of the key |
 /// | 12 | 4 | `mac_key`: the same for the HMAC of a combined operation |
 /// | 16 | 4 | `source`: offset |
@@ -50,7 +50,7 @@ impl Flags {
 /// | 28 | 4 | `aad`: offset of associated data, or of the mid-state before a piece |
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
 /// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made |
-/// | 40 | 4 | `mac`: offset of the digest or tag |
+/// | 40 | 4 | `mac`: offset of the digest, tag, signature, secret or public key |
 /// | 44 | 2 | `key_len`: bytes of a key in the arena, at most [`ControlWord::MOST_KEY_BYTES`] |
 /// | 46 | 2 | `mac_key_len` |
 /// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
@@ -125,6 +125,8 @@ impl ControlWord {
     pub const MADE_NONCE_BYTES: u32 = 12;
     /// The longest key that a word may bring with it. A longer one is expanded once, into a slot.
     pub const MOST_KEY_BYTES: u16 = 512;
+    /// The longest message that is signed as it is. Of a longer one the client signs a digest.
+    pub const MOST_SIGNED_BYTES: u32 = 64 << 10;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.

@@ -75,6 +75,11 @@ pub enum Error {
     Padding,
     /// A saved mid-state is of another algorithm or version, or was damaged.
     MidState,
+    /// With this public key of a peer everybody agrees on the same secret: its point has a small order.
+    Peer {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
     /// A call came in an order the operation does not allow, as associated data after data.
     Order {
         /// The rule that the call broke, in words.
@@ -115,6 +120,10 @@ impl fmt::Display for Error {
             Error::MidState => {
                 f.write_str("not a mid-state of this algorithm")
             }
+            Error::Peer { algorithm } => write!(
+                f,
+                "{algorithm}: the peer's public key has a small order, and gives everybody the same secret; ask the peer for another"
+            ),
             Error::Order { rule } => f.write_str(rule),
         }
     }

@@ -56,15 +56,31 @@ mod refusal;
 use std::fmt;
 use std::sync::OnceLock;
 
-pub use millstream_accelerator::{AeadKey, Checksum, CipherKey, Key, MacKey, Operation, Unit, algorithm_of};
+pub use millstream_accelerator::{
+    AeadKey, Checksum, CipherKey, Key, MacKey, Operation, PrivateKey, Unit, algorithm_of,
+};
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
 pub use millstream_engines::{
     AlgorithmInfo, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
-    chacha20poly1305, cmac, compare, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5,
-    modes, rc4, sha1, sha3, sha256, sha512, sm4, tls,
+    chacha20poly1305, cmac, compare, crc, des, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4,
+    sha1, sha3, sha256, sha512, sm4, tls,
 };
+pub use millstream_publickey as publickey;
 pub use millstream_shm::tally;
+
+/// Returns every engine, in the order in which reports list them: the cipher and hash engines, and then those for public keys.
+///
+/// ```
+/// let features = millstream::features()?;
+/// for engine in millstream::engines() {
+///     println!("{} is computed by {}", engine.algorithm().name, engine.chosen(features).name);
+/// }
+/// # Ok::<(), millstream::Error>(())
+/// ```
+pub fn engines() -> impl Iterator<Item = &'static dyn Engine> {
+    millstream_engines::engines().iter().chain(millstream_publickey::engines()).copied()
+}
 
 /// The instructions this process may use: the processor's, less those that `MILLSTREAM_HWCAP` takes away.
 ///

@@ -4,8 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// The only version so far.
-pub const VERSION: u16 = 1;
+/// The version. In version 1 there were no private keys.
+pub const VERSION: u16 = 2;
 
 /// The longest message, in bytes.
 pub const MAX_BYTES: usize = 4096;

@@ -15,6 +15,8 @@ fields! {
         arena_bytes: u32,
         /// The number of keys it may hold.
         key_slots: u32,
+        /// True for a grant for private keys: workers that serve nothing else serve it.
+        private_keys: bool,
     }
 }
 
@@ -140,6 +142,8 @@ fields! {
         sandbox: String,
         /// The kind of memory its keys are in: `memfd_secret` or `locked memory`.
         key_memory: String,
+        /// True when it serves private keys, and nothing else.
+        private_keys: bool,
     }
 }
 

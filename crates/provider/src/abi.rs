@@ -137,6 +137,9 @@ pub const OP_DIGEST: c_int = 1;
 pub const OP_CIPHER: c_int = 2;
 pub const OP_MAC: c_int = 3;
 pub const OP_KDF: c_int = 4;
+pub const OP_KEYMGMT: c_int = 10;
+pub const OP_KEYEXCH: c_int = 11;
+pub const OP_SIGNATURE: c_int = 12;
 pub const OP_SKEYMGMT: c_int = 15;
 
 /// Functions of a digest.
@@ -233,4 +236,65 @@ pub mod kdf {
     pub const SETTABLE_CTX_PARAMS: c_int = 8;
     pub const GET_CTX_PARAMS: c_int = 10;
     pub const SET_CTX_PARAMS: c_int = 11;
+}
+
+/// Functions of keys for public-key algorithms.
+pub mod keymgmt {
+    use super::c_int;
+
+    pub const NEW: c_int = 1;
+    pub const GEN_INIT: c_int = 2;
+    pub const GEN_SET_PARAMS: c_int = 4;
+    pub const GEN_SETTABLE_PARAMS: c_int = 5;
+    pub const GEN: c_int = 6;
+    pub const GEN_CLEANUP: c_int = 7;
+    pub const FREE: c_int = 10;
+    pub const GET_PARAMS: c_int = 11;
+    pub const GETTABLE_PARAMS: c_int = 12;
+    pub const SET_PARAMS: c_int = 13;
+    pub const SETTABLE_PARAMS: c_int = 14;
+    pub const HAS: c_int = 21;
+    pub const VALIDATE: c_int = 22;
+    pub const MATCH: c_int = 23;
+    pub const IMPORT: c_int = 40;
+    pub const IMPORT_TYPES: c_int = 41;
+    pub const EXPORT: c_int = 42;
+    pub const EXPORT_TYPES: c_int = 43;
+    pub const DUP: c_int = 44;
+}
+
+/// Functions of a key agreement.
+pub mod keyexch {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const INIT: c_int = 2;
+    pub const DERIVE: c_int = 3;
+    pub const SET_PEER: c_int = 4;
+    pub const FREECTX: c_int = 5;
+    pub const DUPCTX: c_int = 6;
+}
+
+/// Functions of a signature. Those from 26 on are known from OpenSSL 3.4 on.
+pub mod signature {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const SIGN_INIT: c_int = 2;
+    pub const SIGN: c_int = 3;
+    pub const VERIFY_INIT: c_int = 4;
+    pub const VERIFY: c_int = 5;
+    pub const DIGEST_SIGN_INIT: c_int = 8;
+    pub const DIGEST_SIGN: c_int = 11;
+    pub const DIGEST_VERIFY_INIT: c_int = 12;
+    pub const DIGEST_VERIFY: c_int = 15;
+    pub const FREECTX: c_int = 16;
+    pub const DUPCTX: c_int = 17;
+    pub const GET_CTX_PARAMS: c_int = 18;
+    pub const GETTABLE_CTX_PARAMS: c_int = 19;
+    pub const SET_CTX_PARAMS: c_int = 20;
+    pub const SETTABLE_CTX_PARAMS: c_int = 21;
+    pub const QUERY_KEY_TYPES: c_int = 26;
+    pub const SIGN_MESSAGE_INIT: c_int = 27;
+    pub const VERIFY_MESSAGE_INIT: c_int = 30;
 }

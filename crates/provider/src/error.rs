@@ -68,6 +68,13 @@ reasons! {
     FINAL_CALL_OUT_OF_ORDER = 237;
     WRONG_OUTPUT_BUFFER_SIZE = 139;
     XOF_DIGESTS_NOT_ALLOWED = 183;
+    INVALID_KEY = 158;
+    FAILED_DURING_DERIVATION = 164;
+    FAILED_TO_SIGN = 175;
+    NOT_A_PUBLIC_KEY = 220;
+    NOT_A_PRIVATE_KEY = 221;
+    NO_INSTANCE_ALLOWED = 242;
+    INVALID_EDDSA_INSTANCE = 243;
 }
 
 impl Reason {
@@ -112,6 +119,12 @@ impl From<EngineError> for Reason {
             _ => Reason::CIPHER_OPERATION_FAILED,
         };
         reason.because(error.to_string())
+    }
+}
+
+impl From<millstream::publickey::Error> for Reason {
+    fn from(error: millstream::publickey::Error) -> Self {
+        Reason::INVALID_KEY.because(error.to_string())
     }
 }
 

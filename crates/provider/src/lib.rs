@@ -7,11 +7,12 @@
 //! - [`ffi`] is the border: C functions that check what they are given, catch panics, and call contexts.
 //! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust without any algorithm, which behaves towards
 //!   its caller as the default provider does.
+//! - `pkey` holds keys of public-key algorithms, and the contexts of what is done with them.
 //! - `libcrypto` finds functions of the libcrypto that loaded the module, to hand operations on that no engine
 //!   computes.
 //! - `algorithms` lists the algorithms that are offered, under OpenSSL's names.
 //!
-//! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7).
+//! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7), provider-keymgmt(7).
 #![deny(unsafe_code)]
 
 mod abi;
@@ -29,6 +30,7 @@ mod kdf;
 mod libcrypto;
 mod mac;
 mod params;
+mod pkey;
 mod provider;
 mod remote;
 mod secret;

@@ -383,3 +383,18 @@ fn every_subset_of_the_features_gives_the_same() {
         assert!(jobs.iter().all(|job| job.verdict == Some(Ok(()))));
     }
 }
+
+/// A digest that the caller has made is signed as the message is that it is of.
+#[test]
+fn a_digest_counts_as_its_message() {
+    let features = Features::hardware();
+    let key = PrivateKey::new(features, &[5; 32]).unwrap();
+    let digest = HashKernel::best(features, Hash::Sha512).digest(b"message");
+    let signature = key.sign_by(Scheme::Prehash(b"context"), b"message").unwrap();
+    assert_eq!(key.sign_by(Scheme::Digest(b"context"), &digest), Ok(signature));
+    let verify =
+        |scheme, message: &[u8]| key.public_key().verify_by(Rules::Strict, scheme, message, &signature);
+    assert_eq!(verify(Scheme::Digest(b"context"), &digest), Ok(()));
+    assert!(verify(Scheme::Digest(b"context"), &digest[..63]).is_err());
+    assert!(key.sign_by(Scheme::Digest(b""), b"message").is_err());
+}

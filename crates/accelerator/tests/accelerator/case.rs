@@ -11,6 +11,7 @@ use millstream_engines::hash::{Hash, Hasher};
 use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
+use millstream_publickey::x25519;
 use millstream_testkit::Random;
 
 /// The value of bytes that nobody has written.
@@ -97,7 +98,10 @@ impl Case {
 
     pub fn has_key(&self) -> bool {
         use Opcode::*;
-        matches!(self.opcode, Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt)
+        matches!(
+            self.opcode,
+            Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt | Sign | Agree | PublicKey
+        )
     }
 
     pub fn is_chained(&self) -> bool {
@@ -260,6 +264,15 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
                 true => Operation::mac_then_decrypt(cipher, &case.iv, mac, case.clear, data(), &case.mac),
             }
         }
+        Opcode::Sign => match keys.key() {
+            Key::Ed25519(key) => Operation::sign(key, source),
+            key => panic!("not one to sign with: {key:?}"),
+        },
+        Opcode::Agree => match keys.key() {
+            Key::X25519(key) => Operation::agree(key, source),
+            key => panic!("not one to agree with: {key:?}"),
+        },
+        Opcode::PublicKey => Operation::public_key(keys.key().by_ref().as_private().expect("a private key")),
         _ => Operation::null(),
     }
 }
@@ -410,6 +423,24 @@ pub fn answer(case: &mut Case) {
             let tag = mac.sign(&case.output);
             case.mac = tag[..case.mac.len()].to_vec();
         }
+        Opcode::Sign => match keys.key() {
+            Key::Ed25519(key) => case.mac = key.sign(&case.source).to_vec(),
+            key => panic!("not one to sign with: {key:?}"),
+        },
+        Opcode::Agree => match keys.key() {
+            Key::X25519(key) => {
+                let peer = x25519::PublicKey::new(&case.source).expect("32 bytes");
+                case.mac = key.agree(&peer).expect("a point of a large order").as_bytes().to_vec();
+            }
+            key => panic!("not one to agree with: {key:?}"),
+        },
+        Opcode::PublicKey => {
+            case.mac = match keys.key() {
+                Key::X25519(key) => key.public_key().as_bytes().to_vec(),
+                Key::Ed25519(key) => key.public_key().as_bytes().to_vec(),
+                key => panic!("not a private key: {key:?}"),
+            };
+        }
         _ => {}
     }
     if case.reverse && matches!(case.opcode, Opcode::Aead | Opcode::MacThenDecrypt) {
@@ -428,7 +459,7 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
             &[16, 24, 32]
         }
         AesXts => &[32, 64],
-        ChaCha20Poly1305 => &[32],
+        ChaCha20Poly1305 | Ed25519 | X25519 => &[32],
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
         Rc4 => &[1, 5, 16, 256],
         Sm4Ecb | Sm4Cbc | Sm4Ctr | KasumiF8 | KasumiF9 => &[16],
@@ -474,6 +505,9 @@ pub fn every_kind() -> Vec<Case> {
             kinds.push(Case { hash, first, last, ..Case::new("", PartialHash) });
         }
     }
+    for (algorithm, opcode) in [(Algorithm::Ed25519, Sign), (Algorithm::X25519, Agree)] {
+        kinds.extend([opcode, PublicKey].map(|o| Case { algorithm, ..Case::new("", o) }));
+    }
     for case in &mut kinds {
         case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
     }
@@ -514,6 +548,12 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     if case.algorithm == Algorithm::AesXts {
         len = len.max(16);
     }
+    len = match case.opcode {
+        Opcode::Agree => 32,
+        Opcode::PublicKey => 0,
+        Opcode::Sign => len.min(1024),
+        _ => len,
+    };
     case.source = random.bytes(len + case.clear);
     match case.algorithm {
         Algorithm::KasumiF8 => {

@@ -27,7 +27,7 @@ const KEY: u32 = 768;
 /// A key's bytes of a length that the algorithm takes; the halves are different.
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = match algorithm {
-        Algorithm::AesXts | Algorithm::ChaCha20Poly1305 => 32,
+        Algorithm::AesXts | Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => 32,
         Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => 24,
         _ => 16,
     };
@@ -84,7 +84,20 @@ impl Asked {
     fn word(&self) -> ControlWord {
         let Asked { opcode, algorithm, hash, reverse, mac_len, makes_nonce } = *self;
         let flag = |set: bool, flag| if set { flag } else { 0 };
-        let has_output = !matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
+        let has_output = !matches!(
+            opcode,
+            Opcode::Hmac
+                | Opcode::Mac
+                | Opcode::PartialMac
+                | Opcode::Sign
+                | Opcode::Agree
+                | Opcode::PublicKey
+        );
+        let source_len = match opcode {
+            Opcode::PublicKey => 0,
+            Opcode::Agree => 32,
+            _ => 48,
+        };
         let is_hmac =
             opcode == Opcode::Hmac || opcode == Opcode::PartialMac && algorithm != Algorithm::AesCmac;
         let is_piece = matches!(opcode, Opcode::PartialMac | Opcode::PartialAead);
@@ -100,8 +113,8 @@ impl Asked {
             iv_len,
             mac: if mac_len > 0 { MAC } else { 0 },
             mac_len,
-            source: SOURCE,
-            source_len: 48,
+            source: if source_len > 0 { SOURCE } else { 0 },
+            source_len,
             destination: if has_output { DESTINATION } else { 0 },
             tag: 5,
             ..ControlWord::default()
@@ -112,6 +125,15 @@ impl Asked {
 /// All that can be asked of keys: each algorithm's opcodes, in both directions, with short and long tags.
 fn all_that_can_be_asked() -> Vec<Asked> {
     let mut all = Vec::new();
+    for (algorithm, opcode, mac_len) in [
+        (Algorithm::Ed25519, Opcode::Sign, 64),
+        (Algorithm::Ed25519, Opcode::PublicKey, 32),
+        (Algorithm::X25519, Opcode::Agree, 32),
+        (Algorithm::X25519, Opcode::PublicKey, 32),
+    ] {
+        let (hash, reverse, makes_nonce) = (Algorithm::None, false, false);
+        all.push(Asked { opcode, algorithm, hash, reverse, mac_len, makes_nonce });
+    }
     for &algorithm in Algorithm::ALL {
         let opcode = match algorithm {
             _ if is_cipher(algorithm) => Opcode::Cipher,
@@ -194,7 +216,9 @@ fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
             needs(key, Usages::ENCRYPT, Status::UsageEncrypt)
         }
         (Opcode::Cipher | Opcode::Aead, true) => needs(key, Usages::DECRYPT, Status::UsageDecrypt),
-        (Opcode::Hmac | Opcode::Mac | Opcode::PartialMac, false) => {
+        (Opcode::PublicKey, _) => {}
+        (Opcode::Agree, _) => needs(key, Usages::DERIVE, Status::UsageDerive),
+        (Opcode::Hmac | Opcode::Mac | Opcode::PartialMac | Opcode::Sign, false) => {
             needs(key, Usages::SIGN, Status::UsageSign)
         }
         (Opcode::Hmac | Opcode::Mac | Opcode::PartialMac, true) => {
@@ -311,7 +335,7 @@ proptest! {
     #[test]
     fn a_key_for_later_does_nothing_now(random: [u64; 8], which in 0_usize..25) {
         let algorithms: Vec<_> =
-            Algorithm::ALL.iter().copied().filter(|each| !Usages::of(*each).is_empty()).collect();
+            Algorithm::ALL.iter().copied().filter(|each| !Usages::of(*each).without(Usages::DERIVE).is_empty()).collect();
         let algorithm = algorithms[which % algorithms.len()];
         let usages = if is_cipher(algorithm) || is_aead(algorithm) { Usages::WRAP } else { Usages::DERIVE };
         let (mut station, _) = stations();
@@ -322,7 +346,7 @@ proptest! {
         let keyless = !matches!(
             opcode,
             Some(Opcode::Cipher | Opcode::Aead | Opcode::Hmac | Opcode::Mac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt
-                | Opcode::PartialMac | Opcode::PartialAead)
+                | Opcode::PartialMac | Opcode::PartialAead | Opcode::Sign | Opcode::Agree)
         );
         let (status, changed) = execute(&mut station, &word);
         prop_assert!(keyless || in_arena || status != Status::Ok && !changed);

@@ -48,6 +48,14 @@ fn good(opcode: Opcode) -> ControlWord {
         },
         Opcode::Hmac => ControlWord { hash: Algorithm::Sha256 as u8, mac: 500, mac_len: 32, ..source },
         Opcode::Mac => ControlWord { algorithm: Algorithm::AesCmac as u8, mac: 500, mac_len: 16, ..source },
+        Opcode::Sign => ControlWord { algorithm: Algorithm::Ed25519 as u8, mac: 500, mac_len: 64, ..source },
+        Opcode::Agree => {
+            let algorithm = Algorithm::X25519 as u8;
+            ControlWord { algorithm, source_len: 32, mac: 500, mac_len: 32, ..source }
+        }
+        Opcode::PublicKey => {
+            ControlWord { algorithm: Algorithm::X25519 as u8, mac: 500, mac_len: 32, ..word }
+        }
         _ => ControlWord {
             algorithm: Algorithm::AesCbc as u8,
             hash: Algorithm::Sha256 as u8,
@@ -69,6 +77,8 @@ fn keys_of(opcode: Opcode) -> (Option<Algorithm>, bool) {
         Opcode::Aead | Opcode::PartialAead => (Some(Algorithm::AesGcm), false),
         Opcode::Hmac | Opcode::PartialMac => (Some(Algorithm::Sha256), false),
         Opcode::Mac => (Some(Algorithm::AesCmac), false),
+        Opcode::Sign => (Some(Algorithm::Ed25519), false),
+        Opcode::Agree | Opcode::PublicKey => (Some(Algorithm::X25519), false),
         _ => (None, false),
     }
 }
@@ -82,7 +92,7 @@ const NO_FLAG: u16 = !Flags::ALL;
 const BREAKS: &[Breaks] = &[
     (Status::Version, Opcode::Null, "version 0", |w| w.version = 0),
     (Status::Version, Opcode::Hash, "version 2", |w| w.version = 2),
-    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 15),
+    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 18),
     (Status::Algorithm, Opcode::PartialMac, "a cipher", |w| {
         (w.algorithm, w.hash) = (Algorithm::AesCbc as u8, 0);
     }),
@@ -260,6 +270,20 @@ const BREAKS: &[Breaks] = &[
     (Status::MidState, Opcode::PartialHash, "longer than any", |w| {
         (w.flags, w.aad, w.aad_len) = (0, 2000, 257);
     }),
+    (Status::Algorithm, Opcode::Sign, "a key to agree with", |w| w.algorithm = Algorithm::X25519 as u8),
+    (Status::Algorithm, Opcode::Agree, "a key to sign with", |w| w.algorithm = Algorithm::Ed25519 as u8),
+    (Status::Algorithm, Opcode::PublicKey, "a cipher", |w| w.algorithm = Algorithm::AesCbc as u8),
+    (Status::Flags, Opcode::Sign, "reverse", |w| w.flags = Flags::REVERSE),
+    (Status::Reserved, Opcode::Sign, "a destination", |w| w.destination = 1),
+    (Status::Reserved, Opcode::PublicKey, "a source", |w| w.source = 1),
+    (Status::Overlap, Opcode::Sign, "the signature over the message", |w| w.mac = 163),
+    (Status::Key, Opcode::Sign, "no such handle", |w| w.key ^= 1 << 31),
+    (Status::KeyLength, Opcode::Agree, "31 bytes", |w| {
+        (w.flags, w.key, w.key_len) = (Flags::KEY_IN_ARENA, 700, 31);
+    }),
+    (Status::MacLength, Opcode::Sign, "half a signature", |w| w.mac_len = 32),
+    (Status::MacLength, Opcode::Agree, "more than a secret", |w| w.mac_len = 33),
+    (Status::DataLength, Opcode::Agree, "31 bytes of a peer's key", |w| w.source_len = 31),
     (Status::Parameter, Opcode::Cipher, "not of KASUMI", |w| w.parameter = 1),
     (Status::Parameter, Opcode::Mac, "not of KASUMI", |w| w.parameter = 0x100),
 ];
@@ -286,7 +310,8 @@ fn station<A: Arena + Clone>(arena: A) -> Station<A> {
 fn with_keys<A: Arena + Clone>(station: &mut Station<A>, opcode: Opcode) -> ControlWord {
     let mut word = good(opcode);
     let mut insert = |algorithm| {
-        let key = station.accelerator.insert_raw_key(station.grant, algorithm, &[7; 16], false);
+        let len = if matches!(algorithm, Algorithm::Ed25519 | Algorithm::X25519) { 32 } else { 16 };
+        let key = station.accelerator.insert_raw_key(station.grant, algorithm, &vec![7; len], false);
         key.expect("a good key and a free slot").to_bits()
     };
     let (first, second) = keys_of(opcode);
@@ -372,6 +397,7 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
             ControlWord { iv: 300, iv_len: 8, mac_len: 4, parameter: 0x200, ..good(Opcode::Mac) },
             Status::Parameter,
         ),
+        (Algorithm::Ed25519, 31, good(Opcode::Sign), Status::KeyLength),
         (Algorithm::DesMac, 8, ControlWord { mac_len: 9, ..good(Opcode::Mac) }, Status::MacLength),
         (
             Algorithm::ChaCha20Poly1305,

@@ -788,6 +788,65 @@ fn message_authentication_codes() {
     run(&macs());
 }
 
+/// RFC 8032 §7.1, tests 1 to 3, and RFC 7748 §6.1, with what is refused.
+fn private_keys() -> Vec<Case> {
+    let mut cases = vec![];
+    for [key, public, message, signature] in [
+        [
+            "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+            "",
+            "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155\
+             5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+        ],
+        [
+            "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+            "72",
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da\
+             085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+        ],
+        [
+            "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+            "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+            "af82",
+            "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac\
+             18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+        ],
+    ] {
+        let of = |opcode, source, mac| {
+            let name = format!("RFC 8032, {opcode:?}");
+            let case = Case { algorithm: Algorithm::Ed25519, key: hex(key), mac, ..Case::new(name, opcode) };
+            case.from(source, vec![])
+        };
+        cases.push(of(Opcode::Sign, hex(message), hex(signature)));
+        cases.push(of(Opcode::PublicKey, vec![], hex(public)));
+    }
+    let alice = "77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a";
+    let bob = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
+    let secret = "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742";
+    let of = |opcode, source, mac, status| {
+        let name = format!("RFC 7748, {opcode:?}");
+        let case =
+            Case { algorithm: Algorithm::X25519, key: hex(alice), mac, status, ..Case::new(name, opcode) };
+        case.from(source, vec![])
+    };
+    let public = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a";
+    cases.push(of(Opcode::Agree, hex(bob), hex(secret), Status::Ok));
+    cases.push(of(Opcode::PublicKey, vec![], hex(public), Status::Ok));
+    // A point of order 1, and one of order 4.
+    for x in [0, 1] {
+        let peer = (0..32).map(|i| if i == 0 { x } else { 0 }).collect();
+        cases.push(of(Opcode::Agree, peer, vec![0; 32], Status::Peer));
+    }
+    cases
+}
+
+#[test]
+fn private_keys_sign_and_agree() {
+    run(&private_keys());
+}
+
 #[test]
 fn combined_operations() {
     run(&aes_chains());
@@ -813,6 +872,7 @@ fn nothing_is_left_out() {
         hashes(),
         macs(),
         aes_chains(),
+        private_keys(),
     ];
     let all = || suites.iter().flatten();
     let opcodes: BTreeSet<u8> = all().map(|case| case.opcode as u8).collect();

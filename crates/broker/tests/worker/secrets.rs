@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
 const IV: u32 = 0;
 const MAC: u32 = 64;
 const KEYS: u32 = 4096;
+const PEER: u32 = 8192;
 const SOURCE: u32 = 64 << 10;
 const DESTINATION: u32 = 128 << 10;
 
@@ -48,7 +49,7 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
         match algorithm {
             Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum => &[],
             Algorithm::AesXts => &[32, 64],
-            Algorithm::ChaCha20Poly1305 => &[32],
+            Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
             Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => &[16, 24],
             Algorithm::KasumiF8 | Algorithm::KasumiF9 => &[16],
             Algorithm::Sm4Ecb | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => &[16],
@@ -84,6 +85,15 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv: IV, iv_len: 8, ..sum },
+        Ed25519 => ControlWord { opcode: Opcode::Sign as u8, flags: 0, mac_len: 64, ..sum },
+        X25519 => ControlWord {
+            opcode: Opcode::Agree as u8,
+            source: PEER,
+            source_len: 32,
+            flags: 0,
+            mac_len: 32,
+            ..sum
+        },
         AesEcb | CamelliaEcb | Sm4Ecb | DesEcb | Rc4 => ControlWord { iv: 0, ..cipher },
         DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
         _ if hash_of(algorithm).is_some() => {
@@ -98,6 +108,7 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
 fn use_key(client: &mut Client, algorithm: Algorithm, key: &[u8]) {
     let handle = client.import(algorithm, false, key);
     client.arena.write(KEYS as usize, key);
+    client.arena.write(PEER as usize, &[9; 32]);
     for reverse in [false, true] {
         let word = word(algorithm, reverse);
         let in_slot = ControlWord { key: handle, ..word };

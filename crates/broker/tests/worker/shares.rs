@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use millstream_accelerator::hash_of;
-use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Opcode, Status};
 use millstream_protocol::{Grant, KeyRequest, Message, Order};
 
 use crate::client::{Client, grant};
@@ -159,6 +159,8 @@ fn word(algorithm: Algorithm) -> ControlWord {
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv_len: 8, ..sum },
+        // Such words have workers of their own, where each waits for others that take as long.
+        Ed25519 | X25519 => unreachable!("left out"),
         AesEcb | CamelliaEcb | Sm4Ecb | DesEcb | Rc4 => cipher,
         DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
         _ => match hash_of(algorithm) {
@@ -222,7 +224,9 @@ fn every_algorithm_leaves_others_their_share() {
     let worker = Worker::start(&[]);
     let mut bystander = Bystander::new(&worker);
     bystander.times(1000, || ());
-    for (id, algorithm) in (2..).zip(Algorithm::ALL) {
+    let private = AlgorithmSet::private_keys();
+    let served = Algorithm::ALL.iter().filter(|algorithm| !private.contains(**algorithm));
+    for (id, algorithm) in (2..).zip(served) {
         for (id, len) in (10 * id..).zip(SIZES) {
             let mut attacker = Attacker::new(&worker, id, *algorithm);
             bystander

@@ -76,8 +76,10 @@ pub struct AttachOptions {
     /// environment variable MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that
     /// directory.
     pub service_uid: u32,
+    /// 1 for a grant for private keys, which other grants don't take. Usual: 0.
+    pub private_keys: u32,
     /// 0.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
 }
 
 /// The terms of a grant, 64 bytes.
@@ -139,6 +141,11 @@ impl AttachOptions {
             depth: or(self.depth, usual.depth),
             arena_bytes: if self.arena_bytes == 0 { usual.arena_bytes } else { self.arena_bytes },
             key_slots: or(self.key_slots, usual.key_slots),
+            private_keys: match self.private_keys {
+                0 => false,
+                1 => true,
+                other => return Err(Failure::Argument("private_keys", other.into())),
+            },
             fallback: match self.fallback.0 {
                 code if code == FallbackKind::Never as u32 => Fallback::Never,
                 code if code == FallbackKind::InProcess as u32 => Fallback::InProcess,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use millstream::engines;
 use millstream_cpu::{Feature, FeatureSet, Features, processor_name};
-use millstream_engines::{Engine, Kernel, Timing, engines};
+use millstream_engines::{Engine, Kernel, Timing};
 use serde_json::{Value, json};
 
 use crate::commands::print;
@@ -54,7 +55,7 @@ struct Why {
 impl Report {
     fn new(active: Features) -> Self {
         let (hardware, active_set) = (Features::hardware().set(), active.set());
-        let choice = |engine: &&'static dyn Engine| {
+        let choice = |engine: &'static dyn Engine| {
             let chosen = engine.chosen(active);
             let before = engine.kernels().into_iter().take_while(|kernel| kernel.name != chosen.name);
             let why = |kernel: &'static Kernel| Why {
@@ -62,18 +63,14 @@ impl Report {
                 masked: kernel.requires.intersection(hardware).difference(active_set),
                 variable_time: kernel.timing == Timing::Variable,
             };
-            Choice {
-                engine: *engine,
-                chosen,
-                passed_over: before.map(|kernel| (kernel, why(kernel))).collect(),
-            }
+            Choice { engine, chosen, passed_over: before.map(|kernel| (kernel, why(kernel))).collect() }
         };
         Report {
             processor: processor_name(),
             present: active_set,
             masked: hardware.difference(active_set),
             missing: own_architecture().difference(hardware),
-            engines: engines().iter().map(choice).collect(),
+            engines: engines().map(choice).collect(),
         }
     }
 

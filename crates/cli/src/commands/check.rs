@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use millstream::engines;
 use millstream_cpu::Features;
-use millstream_engines::{Kernel, engines};
+use millstream_engines::Kernel;
 use serde_json::json;
 
 use crate::commands::print;
@@ -71,7 +72,7 @@ fn text(results: &[Outcome], verbose: bool, features: Features) -> String {
     let _ = writeln!(
         text,
         "{} algorithms, {} kernels: {ok} ok, {failed} failed, {absent} not available on this processor",
-        engines().len(),
+        engines().count(),
         results.len()
     );
     text

@@ -40,6 +40,9 @@ pub(super) struct Serve {
     /// Number of workers, each with one accelerator
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     accelerators: u16,
+    /// Number of workers for private keys, which come after the others
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    private_accelerators: u16,
     /// Processors that the workers are pinned to, in turn
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pin: Vec<usize>,
@@ -100,6 +103,7 @@ impl Serve {
             listener,
             policy: self.policy.clone(),
             accelerators: self.accelerators.into(),
+            private_accelerators: self.private_accelerators.into(),
             pin: self.pin.clone(),
             spin: Duration::from_micros(self.spin_us.into()),
             flush: Duration::from_micros(self.flush_us.into()),

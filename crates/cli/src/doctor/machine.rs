@@ -1,7 +1,7 @@
 //! The processor, the kernels, and the system.
 
+use millstream::engines;
 use millstream_cpu::{Feature, Features, VARIABLE, processor_name};
-use millstream_engines::engines;
 use millstream_files::pipeline;
 
 use super::finding::Finding;
@@ -27,7 +27,6 @@ pub(super) fn examine() -> Vec<Finding> {
 /// Names the kernels that this process uses, and what keeps it from better ones.
 fn processor(active: Features) -> Finding {
     let chosen: Vec<_> = engines()
-        .iter()
         .filter(|engine| NAMED.contains(&engine.algorithm().name))
         .map(|engine| (engine.algorithm().name, engine.chosen(active).name))
         .collect();
@@ -50,7 +49,7 @@ fn processor(active: Features) -> Finding {
 
 /// Has every kernel give its published answer, as `millstream check` does.
 fn answers(features: Features) -> Finding {
-    let results = engines().iter().flat_map(|engine| {
+    let results = engines().flat_map(|engine| {
         engine.kernels().into_iter().filter_map(|kernel| {
             engine.check(features, kernel.name).map(|right| (engine.algorithm().name, kernel.name, right))
         })

@@ -55,6 +55,7 @@ fn worker(worker: &Worker) -> Value {
         "restarts": now.restarts,
         "sandbox": now.sandbox,
         "key_memory": now.key_memory,
+        "private_keys": now.private_keys,
     })
 }
 

@@ -75,6 +75,7 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
         right("SLEEPS", |w: &Worker| short(w.now.sleeps as f64)),
         right("SLEEPS/S", |w: &Worker| per_second(w.sleeps_per_s)),
         right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
+        left("FOR", |w: &Worker| if w.now.private_keys { "private keys" } else { "data" }.into()),
         left("KEYS IN", |w: &Worker| shown::text(&w.now.key_memory)),
         left("SANDBOX", |w: &Worker| shown::text(&w.now.sandbox)),
     ]

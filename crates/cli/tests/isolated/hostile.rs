@@ -28,7 +28,8 @@ pub struct Raw {
 impl Raw {
     pub fn attach(service: &Service, queues: u32, depth: u32) -> Raw {
         let broker = Socket::connect(service.socket()).unwrap();
-        let wanted = Wanted { name: "hostile".into(), queues, depth, arena_bytes: 1 << 20, key_slots: 8 };
+        let (name, arena_bytes) = ("hostile".into(), 1 << 20);
+        let wanted = Wanted { name, queues, depth, arena_bytes, key_slots: 8, private_keys: false };
         broker.send(&Request::Attach { wanted }.encode(), &[]).unwrap();
         let received = broker.receive().unwrap().unwrap();
         let Reply::Granted { grant } = Reply::decode(&received.bytes).unwrap() else { panic!("refused") };

@@ -43,6 +43,9 @@ pub struct Attach {
     pub arena_bytes: u32,
     /// The number of keys it may hold.
     pub key_slots: usize,
+    /// True for a grant for private keys ([`Algorithm::Ed25519`](crate::cwq::Algorithm::Ed25519) and its like), which other grants
+    /// don't take: workers of their own serve it, so that no signature stands in the way of a packet.
+    pub private_keys: bool,
     /// The remedy when no service can be reached.
     pub fallback: Fallback,
     /// The time that the service may take to answer: this request, and later ones about keys.
@@ -91,6 +94,7 @@ impl Default for Attach {
             depth: 256,
             arena_bytes: 8 << 20,
             key_slots: 64,
+            private_keys: false,
             fallback: Fallback::Never,
             limit: Duration::from_secs(5),
             spin: Duration::from_micros(50),
@@ -382,6 +386,7 @@ impl Attach {
             depth: if self.depth == 0 { 0 } else { self.depth.next_power_of_two().min(1 << 16) as u32 },
             arena_bytes: self.arena_bytes,
             key_slots: u32::try_from(self.key_slots).unwrap_or(u32::MAX),
+            private_keys: self.private_keys,
         };
         let io = |error: io::Error| unreached(error, path.to_owned(), self.limit);
         socket.send(&Request::Attach { wanted }.encode(), &[]).map_err(io)?;

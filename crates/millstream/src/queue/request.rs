@@ -291,6 +291,44 @@ impl<'a> Request<'a> {
         Request::mac(key, source).expecting(tag).reversed()
     }
 
+    /// Signs `source`, which has at most 64 KiB, with a private key: [`Done::tag`](super::Done::tag).
+    ///
+    /// ```
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::publickey::ed25519::PublicKey;
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let features = millstream::features()?;
+    /// let mut queue = Queue::inline(features, Config::default())?;
+    /// let key = queue.import_key(Algorithm::Ed25519, &[7; 32])?;
+    /// queue.submit(Request::public_key(key))?;
+    /// let public = PublicKey::new(features, queue.wait().unwrap().tag())?;
+    /// let mut message = queue.buffer(5)?;
+    /// message.copy_from_slice(b"hello");
+    /// queue.submit(Request::sign(key, message))?;
+    /// public.verify(b"hello", queue.wait().unwrap().tag())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign(key: impl Into<RequestKey<'a>>, source: Buffer) -> Self {
+        let mut request = Request::new(Opcode::Sign, Some(source), None).keyed(key.into());
+        request.word.mac_len = 64;
+        request
+    }
+
+    /// Agrees with the peer whose public key is `peer` on a secret: [`Done::tag`](super::Done::tag).
+    pub fn agree(key: impl Into<RequestKey<'a>>, peer: Buffer) -> Self {
+        let mut request = Request::new(Opcode::Agree, Some(peer), None).keyed(key.into());
+        request.word.mac_len = 32;
+        request
+    }
+
+    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag).
+    pub fn public_key(key: impl Into<RequestKey<'a>>) -> Self {
+        let mut request = Request::new(Opcode::PublicKey, None, None).keyed(key.into());
+        request.word.mac_len = 32;
+        request
+    }
+
     /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it
     /// is [`Done::state`](super::Done::state). It is sealed: who keeps it can neither read nor change it, and it is of
     /// use with the same key only.

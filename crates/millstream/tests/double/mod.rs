@@ -256,7 +256,7 @@ fn grant(
     manner: &Manner,
     grants: &Mutex<Vec<Arc<Served>>>,
 ) -> Arc<Served> {
-    let Wanted { queues, depth, arena_bytes, key_slots, name } = wanted;
+    let Wanted { queues, depth, arena_bytes, key_slots, name, .. } = wanted;
     let layout = Rings::new(queues, depth).unwrap();
     let terms = Grant {
         id,

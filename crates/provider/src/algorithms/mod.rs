@@ -7,6 +7,7 @@ mod ciphers;
 mod digests;
 mod kdfs;
 mod macs;
+mod pkeys;
 mod secrets;
 
 use std::ffi::CStr;
@@ -16,6 +17,7 @@ use crate::abi::OsslAlgorithm;
 pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
 pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
+pub use pkeys::{EXCHANGES, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4};
 pub use secrets::{ISOLATED_SECRETS, SECRETS};
 
 /// The ciphers, with their keys in this process.

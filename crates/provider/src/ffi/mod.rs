@@ -34,15 +34,21 @@ macro_rules! function {
 mod cipher;
 mod digest;
 mod kdf;
+mod keyexch;
+mod keymgmt;
 mod mac;
 mod pipeline;
 mod secret;
+mod signature;
 
 pub use cipher::cipher_functions;
 pub use digest::{digest_functions, xof_functions};
 pub use kdf::kdf_functions;
+pub use keyexch::X25519_FUNCTIONS;
+pub use keymgmt::key_functions;
 pub use mac::mac_functions;
 pub use secret::secret_functions;
+pub use signature::{ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS};
 
 /// Calls `inner`, and turns a panic into an error.
 #[inline(always)]
@@ -207,6 +213,10 @@ unsafe extern "C" fn query(
         abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
         abi::OP_MAC => algorithms::MACS.as_ptr(),
         abi::OP_KDF => algorithms::KDFS.as_ptr(),
+        abi::OP_KEYMGMT => algorithms::KEYS.as_ptr(),
+        abi::OP_KEYEXCH => algorithms::EXCHANGES.as_ptr(),
+        abi::OP_SIGNATURE if before_3_4() => algorithms::SIGNATURES_BEFORE_3_4.as_ptr(),
+        abi::OP_SIGNATURE => algorithms::SIGNATURES.as_ptr(),
         abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),

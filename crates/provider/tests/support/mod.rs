@@ -108,6 +108,37 @@ libcrypto! {
     EVP_KDF_CTX_get_params: fn(Object, *mut Param) -> c_int;
     EVP_KDF_CTX_set_params: fn(Object, *const Param) -> c_int;
     EVP_KDF_derive: fn(Object, BytesMut, usize, *const Param) -> c_int;
+    EVP_set_default_properties: fn(Object, *const c_char) -> c_int;
+    EVP_PKEY_free: fn(Object);
+    EVP_PKEY_eq: fn(Object, Object) -> c_int;
+    EVP_PKEY_dup: fn(Object) -> Object;
+    EVP_PKEY_get0_provider: fn(Object) -> Object;
+    OSSL_PROVIDER_get0_name: fn(Object) -> *const c_char;
+    EVP_PKEY_get_params: fn(Object, *mut Param) -> c_int;
+    EVP_PKEY_set_params: fn(Object, *mut Param) -> c_int;
+    EVP_PKEY_CTX_new_from_name: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_PKEY_CTX_new_from_pkey: fn(Object, Object, *const c_char) -> Object;
+    EVP_PKEY_CTX_free: fn(Object);
+    EVP_PKEY_CTX_set_params: fn(Object, *const Param) -> c_int;
+    EVP_PKEY_CTX_get_params: fn(Object, *mut Param) -> c_int;
+    EVP_PKEY_keygen_init: fn(Object) -> c_int;
+    EVP_PKEY_generate: fn(Object, *mut Object) -> c_int;
+    EVP_PKEY_fromdata_init: fn(Object) -> c_int;
+    EVP_PKEY_fromdata: fn(Object, *mut Object, c_int, *mut Param) -> c_int;
+    EVP_PKEY_pairwise_check: fn(Object) -> c_int;
+    EVP_PKEY_derive_init: fn(Object) -> c_int;
+    EVP_PKEY_derive_set_peer: fn(Object, Object) -> c_int;
+    EVP_PKEY_derive: fn(Object, BytesMut, *mut usize) -> c_int;
+    EVP_PKEY_sign_init: fn(Object) -> c_int;
+    EVP_PKEY_sign: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_DigestSignInit_ex: fn(Object, *mut Object, *const c_char, Object, *const c_char, Object, *const Param) -> c_int;
+    EVP_DigestSign: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_DigestVerifyInit_ex: fn(Object, *mut Object, *const c_char, Object, *const c_char, Object, *const Param) -> c_int;
+    EVP_DigestVerify: fn(Object, Bytes, usize, Bytes, usize) -> c_int;
+    i2d_PrivateKey: fn(Object, *mut BytesMut) -> c_int;
+    i2d_PUBKEY: fn(Object, *mut BytesMut) -> c_int;
+    d2i_AutoPrivateKey_ex: fn(*mut Object, *mut Bytes, std::ffi::c_long, Object, *const c_char) -> Object;
+    d2i_PUBKEY_ex: fn(*mut Object, *mut Bytes, std::ffi::c_long, Object, *const c_char) -> Object;
 }
 
 /// The address that `dlsym` returns.

@@ -16,6 +16,8 @@ pub enum Scheme<'a> {
     Context(&'a [u8]),
     /// Ed25519ph: the message's SHA-512 digest is signed, within a context of 0 to 255 bytes.
     Prehash(&'a [u8]),
+    /// The same, where the caller has hashed: what is given as the message is the digest, 64 bytes.
+    Digest(&'a [u8]),
 }
 
 /// The bytes that begin every dom2.
@@ -34,13 +36,13 @@ impl<'m> Input<'m> {
     /// Prepares a message.
     ///
     /// # Errors
-    /// [`Error::Length`] for a context that is too long, or empty in Ed25519ctx.
+    /// [`Error::Length`] for a context that is too long, or empty in Ed25519ctx, and for a digest of another length than 64 bytes.
     pub(super) fn new(hash: HashKernel, scheme: Scheme<'_>, message: &'m [u8]) -> Result<Self, Error> {
         let mut input = Input { domain: [0; DOMAIN_MAX], domain_len: 0, message, digest: None };
         let (flag, context, takes) = match scheme {
             Scheme::Pure => return Ok(input),
             Scheme::Context(context) => (0, context, "1 to 255 bytes"),
-            Scheme::Prehash(context) => (1, context, "at most 255 bytes"),
+            Scheme::Prehash(context) | Scheme::Digest(context) => (1, context, "at most 255 bytes"),
         };
         let refused = Error::Length { algorithm: NAME, what: "context", given: context.len(), takes };
         let len = u8::try_from(context.len()).map_err(|_| refused)?;
@@ -51,7 +53,11 @@ impl<'m> Input<'m> {
         input.domain[..DOMAIN.len()].copy_from_slice(DOMAIN);
         input.domain[DOMAIN.len()..][..2].copy_from_slice(&[flag, len]);
         input.domain[DOMAIN.len() + 2..input.domain_len].copy_from_slice(context);
-        if flag == 1 {
+        if matches!(scheme, Scheme::Digest(_)) && message.len() != 64 {
+            let (what, given) = ("digest", message.len());
+            return Err(Error::Length { algorithm: NAME, what, given, takes: "64 bytes" });
+        }
+        if matches!(scheme, Scheme::Prehash(_)) {
             let mut digest = [0; 64];
             digest.copy_from_slice(&hash.digest(message));
             input.digest = Some(digest);

@@ -29,6 +29,7 @@ pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Res
             Kind::Mac | Kind::Verify => mac(of, kind, list),
             Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
+            Kind::Sign | Kind::Agree | Kind::PublicKey => private(of, kind, list),
             // Keys of a batch have no slot in which nonces could be counted.
             Kind::SealWithMadeNonce => Err(Failure::Argument("kind of a batch", kind as u64)),
             Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind, list),
@@ -265,6 +266,23 @@ unsafe fn combined<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) ->
         let data = pass(read.input, output)?;
         list.push(Inner::mac_then_decrypt(cipher, read.iv.get(), mac, clear, data, tag.get()));
     }
+    Ok(())
+}
+
+#[inline(never)]
+unsafe fn private<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+    no_bits(of)?;
+    let read = Read::of(of)?;
+    // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
+    let (key, input): (&Key, _) = unsafe { (object("key", of.key)?, read.input.get()) };
+    let (operation, needed) = match kind {
+        Kind::Sign => (Inner::sign(key.signer()?, input), 64),
+        Kind::Agree => (Inner::agree(key.agreer()?, input), 32),
+        _ if !input.is_empty() => return Err(Failure::Reserved("input")),
+        _ => (Inner::public_key(key.private()?), 32),
+    };
+    tag_room(of, needed, &read, None)?;
+    list.push(operation);
     Ok(())
 }
 

@@ -46,6 +46,12 @@ pub enum Kind {
     /// Seals in a queue, as MILLSTREAM_KIND_SEAL, under a nonce that the accelerator makes: `key`, which was made so
     /// (millstream_key_options), and `aad`. The nonce comes back after the tag.
     SealWithMadeNonce = 15,
+    /// Signs the input, in a queue at most 64 KiB: `key`, a private one; the tag is the signature.
+    Sign = 16,
+    /// Agrees with the peer whose public key is the input: `key`, a private one; the tag is the shared secret.
+    Agree = 17,
+    /// Computes the public key that belongs to `key`: it comes as the tag. There is no input.
+    PublicKey = 18,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -54,7 +60,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 19] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -71,6 +77,9 @@ const KINDS: [Kind; 16] = [
     Kind::PartialDigest,
     Kind::LastDigest,
     Kind::SealWithMadeNonce,
+    Kind::Sign,
+    Kind::Agree,
+    Kind::PublicKey,
 ];
 
 impl KindCode {

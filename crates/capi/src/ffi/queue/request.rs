@@ -45,6 +45,9 @@ pub(super) unsafe fn plan<'a>(of: &Request, kind: Kind) -> Result<Plan<'a>, Fail
         Kind::MacThenDecrypt => Work::MacThenDecrypt(key(of.key)?, key(of.mac_key)?, of.clear_length),
         Kind::PartialDigest => Work::PartialDigest(of.algorithm.hash()?),
         Kind::LastDigest => Work::LastDigest(of.algorithm.hash()?),
+        Kind::Sign => Work::Sign(key(of.key)?),
+        Kind::Agree => Work::Agree(key(of.key)?),
+        Kind::PublicKey => Work::PublicKey(key(of.key)?),
     };
     // SAFETY: as the caller says; nothing of it is written.
     unsafe {
