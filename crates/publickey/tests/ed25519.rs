@@ -1,6 +1,7 @@
 //! Ed25519 on every row: published vectors, Wycheproof, OpenSSL, each lane, any number of jobs, and what is refused.
 
 use millstream_cpu::Features;
+use millstream_engines::hash::{Hash, HashKernel};
 use millstream_publickey::ed25519::{
     ED25519, ED25519_LANES, KEY, KeyJob, LANES, Lanes, PrivateKey, PublicKey, Rules, SIGNATURE, Scheme,
     SignJob, VerifyJob,
