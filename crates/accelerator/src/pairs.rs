@@ -8,7 +8,6 @@ use millstream_engines::Error;
 use millstream_publickey::{Error as PairError, ed25519, x25519};
 
 use crate::key::PrivateKey;
-use crate::work::Work;
 
 /// The works that are handed to lanes at a time, a multiple of what lanes hold.
 const BATCH: usize = 32;
@@ -86,33 +85,6 @@ impl<'a> PublicKey<'a> {
     pub(crate) fn bytes(&self) -> &[u8] {
         self.public.as_ref().map_or(&[], |public| public)
     }
-}
-
-/// Makes the work of a signature under whichever key.
-///
-/// # Errors
-/// When the key is not one to sign with.
-pub(crate) fn sign<'a>(key: PrivateKey<'a>, message: &'a [u8]) -> Result<Work<'a>, Error> {
-    match key {
-        PrivateKey::Ed25519(key) => Ok(Work::Sign(Sign::ed25519(key, message))),
-        PrivateKey::X25519(_) => Err(other_key("x25519")),
-    }
-}
-
-/// Makes the work of an agreement under whichever key.
-///
-/// # Errors
-/// When the key is not one to agree with, or the peer's is not one of its kind.
-pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &[u8]) -> Result<Work<'a>, Error> {
-    match key {
-        PrivateKey::X25519(key) => Ok(Work::Agree(Agree::x25519(key, peer)?)),
-        PrivateKey::Ed25519(_) => Err(other_key("ed25519")),
-    }
-}
-
-#[cold]
-fn other_key(algorithm: &'static str) -> Error {
-    Error::Parameter { algorithm, name: "key", given: 0, takes: "the operations of its own kind only" }
 }
 
 /// The lanes for private keys.

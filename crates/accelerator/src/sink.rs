@@ -8,7 +8,8 @@ use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, aes, des, kasumi};
 
 use crate::algorithms::every_algorithm;
-use crate::key::{AeadKey, CipherKey, MacKey};
+use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
+use crate::pairs::{Agree, Sign};
 use crate::work::{Alone, Chained, Expected, Work};
 
 /// Takes the work of an operation, or the reason why there is none.
@@ -219,6 +220,33 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
         return sink.refuse(error);
     }
     sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
+}
+
+/// Makes the work of a signature under whichever key.
+///
+/// # Errors
+/// When the key is not one to sign with.
+pub(crate) fn sign<'a>(key: PrivateKey<'a>, message: &'a [u8]) -> Result<Work<'a>, Error> {
+    match key {
+        PrivateKey::Ed25519(key) => Ok(Work::Sign(Sign::ed25519(key, message))),
+        PrivateKey::X25519(_) => Err(other_key("x25519")),
+    }
+}
+
+/// Makes the work of an agreement under whichever key.
+///
+/// # Errors
+/// When the key is not one to agree with, or the peer's is not one of its kind.
+pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &[u8]) -> Result<Work<'a>, Error> {
+    match key {
+        PrivateKey::X25519(key) => Ok(Work::Agree(Agree::x25519(key, peer)?)),
+        PrivateKey::Ed25519(_) => Err(other_key("ed25519")),
+    }
+}
+
+#[cold]
+fn other_key(algorithm: &'static str) -> Error {
+    Error::Parameter { algorithm, name: "key", given: 0, takes: "the operations of its own kind only" }
 }
 
 /// Fills the bytes up with zeros.

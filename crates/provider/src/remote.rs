@@ -80,6 +80,18 @@ pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<S
     bring(provider, algorithm, key, Usages::SIGN.into())
 }
 
+/// Brings a private key to the service.
+pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<ServiceKey> {
+    bring(provider, algorithm, key, Usages::of(algorithm).into())
+}
+
+/// Has the service make a private key.
+pub fn generate_private(provider: Provider, algorithm: Algorithm, len: usize) -> Result<ServiceKey> {
+    let usages = Usages::of(algorithm);
+    ServiceKey::generate(&GRANTS, service(&provider)?, algorithm, len, usages)
+        .map_err(|error| refused(error, algorithm, usages))
+}
+
 /// Brings a key to the service that is to be an object, for any context of the algorithm.
 pub fn import(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<ServiceKey> {
     bring(provider, algorithm, key, usages_of_object(algorithm))

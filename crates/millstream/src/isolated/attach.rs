@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use millstream_cwq::{Algorithm, AlgorithmSet};
 use millstream_protocol as protocol;
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, words};
 use protocol::{Message, Reply, Request, Wanted};
@@ -264,6 +265,17 @@ impl Accelerator {
 }
 
 impl Attach {
+    /// Returns the options for a grant that takes keys of an algorithm.
+    pub(crate) fn for_key(&self, algorithm: Algorithm) -> Attach {
+        let private_keys = AlgorithmSet::private_keys().contains(algorithm);
+        if !private_keys || self.private_keys {
+            return Attach { private_keys, ..self.clone() };
+        }
+        // A message to sign has little room, and there are fewer such keys than others.
+        let (arena_bytes, key_slots) = (self.arena_bytes.min(4 << 20), self.key_slots.min(256));
+        Attach { private_keys, arena_bytes, key_slots, ..self.clone() }
+    }
+
     /// Asks for a grant: one round trip. Where a worker has just died it waits, up to a second, for the next one.
     ///
     /// # Errors

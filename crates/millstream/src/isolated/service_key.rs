@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error as EngineError, InOut};
+use zeroize::Zeroizing;
 
 use super::grants::{Grant, Grants};
 use super::{Accelerator, Attach, KeyRefusal};
 use crate::Error;
-use crate::cwq::{Algorithm, Status, Usages};
+use crate::cwq::{Algorithm, ControlWord, Status, Usages};
 use crate::queue::{Buffer, Done, KeyHandle, KeyOptions, Piece, Refusal, Request};
 
 /// The rule by which the initialisation vector of an operation follows from the operation before it.
@@ -71,7 +72,7 @@ pub enum ServiceKeyError {
         /// The usage that it would need.
         needed: Usages,
     },
-    /// A message or data unit is longer than [`ServiceKey::LONGEST`].
+    /// A message or data unit is longer than [`ServiceKey::LONGEST`], or a message to sign longer than 64 KiB.
     TooLong {
         /// The message's or unit's bytes.
         given: usize,
@@ -95,8 +96,10 @@ impl fmt::Display for ServiceKeyError {
             ),
             ServiceKeyError::TooLong { given } => write!(
                 f,
-                "{given} bytes, where a key in the service takes at most {} at once: pass a message in pieces, or make data units shorter",
-                ServiceKey::LONGEST
+                "{given} bytes, where a key in the service takes at most {} at once, and signs at most {}: pass a message in pieces, make data \
+                 units shorter, or sign a digest",
+                ServiceKey::LONGEST,
+                ControlWord::MOST_SIGNED_BYTES
             ),
             ServiceKeyError::Authentication => Status::Authentication.fmt(f),
             ServiceKeyError::Failed(error) => error.fmt(f),
@@ -179,7 +182,8 @@ impl ServiceKey {
         key: &[u8],
         usages: impl Into<UsageRange>,
     ) -> std::result::Result<Self, Error> {
-        ServiceKey::make(grants, options, key.len(), usages.into(), |accelerator, options| {
+        let options = options.for_key(algorithm);
+        ServiceKey::make(grants, &options, key.len(), usages.into(), |accelerator, options| {
             accelerator.import_key_with(algorithm, key, options)
         })
     }
@@ -195,7 +199,8 @@ impl ServiceKey {
         len: usize,
         usages: impl Into<UsageRange>,
     ) -> std::result::Result<Self, Error> {
-        ServiceKey::make(grants, options, len, usages.into(), |accelerator, options| {
+        let options = options.for_key(algorithm);
+        ServiceKey::make(grants, &options, len, usages.into(), |accelerator, options| {
             accelerator.generate_key_with(algorithm, len, options)
         })
     }
@@ -395,6 +400,39 @@ impl ServiceKey {
         }
         mac.copy_from_slice(computed);
         Ok(())
+    }
+
+    /// Signs a message with a private key. Private keys are in grants of their own, whatever the options say, so that no
+    /// signature stands in the way of other keys.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError::TooLong`] for a message of more than 64 KiB; [`ServiceKeyError`].
+    pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>> {
+        if message.len() > ControlWord::MOST_SIGNED_BYTES as usize {
+            return Err(ServiceKeyError::TooLong { given: message.len() });
+        }
+        let source = self.to_sign(message)?;
+        Ok(self.run(Request::sign(self.handle, source))?.tag().to_vec())
+    }
+
+    /// Agrees with the peer whose public key is `peer` on a secret, with a private key.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError`]; [`Status::Peer`] for a public key with which everybody agrees on the same secret.
+    pub fn agree(&self, peer: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        self.check(Usages::DERIVE)?;
+        let mut source = self.grant.buffer(peer.len())?;
+        source.copy_from_slice(peer);
+        Ok(Zeroizing::new(self.run(Request::agree(self.handle, source))?.tag().to_vec()))
+    }
+
+    /// Returns the public key that belongs to a private one.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError`].
+    pub fn public_key(&self) -> Result<Vec<u8>> {
+        self.check(Usages::NONE)?;
+        Ok(self.run(Request::public_key(self.handle))?.tag().to_vec())
     }
 
     fn request<'r>(

@@ -17,7 +17,10 @@ use crate::abi::OsslAlgorithm;
 pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
 pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
-pub use pkeys::{EXCHANGES, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4};
+pub use pkeys::{
+    EXCHANGES, ISOLATED_EXCHANGES, ISOLATED_KEYS, ISOLATED_SIGNATURES, ISOLATED_SIGNATURES_BEFORE_3_4, KEYS,
+    SIGNATURES, SIGNATURES_BEFORE_3_4,
+};
 pub use secrets::{ISOLATED_SECRETS, SECRETS};
 
 /// The ciphers, with their keys in this process.

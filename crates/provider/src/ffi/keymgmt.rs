@@ -26,13 +26,13 @@ type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<Taker>, *mut c_voi
 type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
 
 /// The functions of a type of key.
-pub const fn key_functions<K: KeyType>() -> &'static [Dispatch] {
+pub const fn key_functions<K: KeyType, const ISOLATED: bool>() -> &'static [Dispatch] {
     use abi::keymgmt as id;
     const {
         &[
-            function!(id::NEW, NewCtx, new::<K>),
+            function!(id::NEW, NewCtx, new::<K, ISOLATED>),
             function!(id::FREE, Free, unbox::<K>),
-            function!(id::GEN_INIT, Begin, generate_init::<K>),
+            function!(id::GEN_INIT, Begin, generate_init::<K, ISOLATED>),
             function!(id::GEN_SET_PARAMS, SetParams, generate_set_params::<K>),
             function!(id::GEN_SETTABLE_PARAMS, ContextGettable, generate_settable::<K>),
             function!(id::GEN, Generate, generate::<K>),
@@ -63,13 +63,13 @@ pub(super) unsafe fn key<'a, K: KeyType>(raw: *const c_void) -> Option<&'a K> {
     unsafe { raw.cast::<K>().as_ref() }
 }
 
-unsafe extern "C" fn new<K: KeyType>(provider: *mut c_void) -> *mut c_void {
+unsafe extern "C" fn new<K: KeyType, const ISOLATED: bool>(provider: *mut c_void) -> *mut c_void {
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
-    boxed(provider, || Ok(K::new(provider.ok_or(Reason::INTERNAL)?)))
+    boxed(provider, || Ok(K::new(provider.ok_or(Reason::INTERNAL)?, ISOLATED)))
 }
 
-unsafe extern "C" fn generate_init<K: KeyType>(
+unsafe extern "C" fn generate_init<K: KeyType, const ISOLATED: bool>(
     provider: *mut c_void,
     selection: c_int,
     params: *const OsslParam,
@@ -77,7 +77,7 @@ unsafe extern "C" fn generate_init<K: KeyType>(
     // SAFETY: the provider's own pointer, and a terminated array.
     let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
     boxed(provider, || {
-        let mut wanted = K::want(provider.ok_or(Reason::INTERNAL)?, Selection(selection));
+        let mut wanted = K::want(provider.ok_or(Reason::INTERNAL)?, ISOLATED, Selection(selection));
         K::specify(&mut wanted, params)?;
         Ok(wanted)
     })

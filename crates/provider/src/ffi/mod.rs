@@ -213,8 +213,14 @@ unsafe extern "C" fn query(
         abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
         abi::OP_MAC => algorithms::MACS.as_ptr(),
         abi::OP_KDF => algorithms::KDFS.as_ptr(),
+        abi::OP_KEYMGMT if isolated() => algorithms::ISOLATED_KEYS.as_ptr(),
         abi::OP_KEYMGMT => algorithms::KEYS.as_ptr(),
+        abi::OP_KEYEXCH if isolated() => algorithms::ISOLATED_EXCHANGES.as_ptr(),
         abi::OP_KEYEXCH => algorithms::EXCHANGES.as_ptr(),
+        abi::OP_SIGNATURE if isolated() && before_3_4() => {
+            algorithms::ISOLATED_SIGNATURES_BEFORE_3_4.as_ptr()
+        }
+        abi::OP_SIGNATURE if isolated() => algorithms::ISOLATED_SIGNATURES.as_ptr(),
         abi::OP_SIGNATURE if before_3_4() => algorithms::SIGNATURES_BEFORE_3_4.as_ptr(),
         abi::OP_SIGNATURE => algorithms::SIGNATURES.as_ptr(),
         abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),

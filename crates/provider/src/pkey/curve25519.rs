@@ -5,9 +5,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::hkdf::Hkdf;
 use millstream::hmac::HmacKey;
+use millstream::isolated::ServiceKey;
 use zeroize::Zeroizing;
 
 use super::{KeyType, Selection};
@@ -17,6 +19,7 @@ use crate::digest;
 use crate::error::{Reason, Result};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
+use crate::remote;
 
 /// Bytes of either part.
 pub const LEN: usize = 32;
@@ -34,6 +37,8 @@ pub trait Scheme: 'static {
     const OUTPUT: usize;
     /// True for key agreement: the public part is sent to peers, and the key has a group.
     const AGREES: bool;
+    /// The algorithm's number in the service.
+    const ALGORITHM: Algorithm;
     /// A private part that is bound to a kernel.
     type Private: Send + Sync;
 
@@ -43,15 +48,28 @@ pub trait Scheme: 'static {
     fn public(private: &Self::Private) -> Bytes;
 }
 
-/// A private part, as OpenSSL wants it back and as the engine uses it.
-pub struct Private<S: Scheme> {
-    bytes: Zeroizing<Bytes>,
-    pub key: S::Private,
+/// A private part.
+pub enum Private<S: Scheme> {
+    /// In this process: as OpenSSL wants it back, and as the engine uses it.
+    Here(Zeroizing<Bytes>, S::Private),
+    /// In the service, which does not give it out.
+    There(ServiceKey),
+}
+
+impl<S: Scheme> Private<S> {
+    /// Returns the public part that belongs to it.
+    fn public(&self) -> Result<Bytes> {
+        match self {
+            Private::Here(_, key) => Ok(S::public(key)),
+            Private::There(key) => key.public_key()?.try_into().map_err(|_| Reason::INTERNAL),
+        }
+    }
 }
 
 /// A key: both parts, one, or none yet.
 pub struct Key<S: Scheme> {
     pub provider: Provider,
+    isolated: bool,
     public: Option<Bytes>,
     private: Option<Arc<Private<S>>>,
 }
@@ -75,14 +93,27 @@ impl<S: Scheme> Key<S> {
     ///
     /// # Errors
     /// When there is none.
-    pub fn private(&self) -> Result<&S::Private> {
-        self.private.as_ref().map(|private| &private.key).ok_or(Reason::NOT_A_PRIVATE_KEY)
+    pub fn private(&self) -> Result<&Private<S>> {
+        self.private.as_deref().ok_or(Reason::NOT_A_PRIVATE_KEY)
     }
 
+    /// Takes a private part, which goes to the service where the key is isolated.
     fn set_private(&mut self, bytes: Zeroizing<Bytes>) -> Result<()> {
-        let key = S::private(&bytes)?;
-        self.public = self.public.or_else(|| Some(S::public(&key)));
-        self.private = Some(Arc::new(Private { bytes, key }));
+        let private = match self.isolated {
+            false => {
+                let key = S::private(&bytes)?;
+                Private::Here(bytes, key)
+            }
+            true => Private::There(remote::private(self.provider, S::ALGORITHM, &*bytes)?),
+        };
+        self.hold(private)
+    }
+
+    fn hold(&mut self, private: Private<S>) -> Result<()> {
+        if self.public.is_none() {
+            self.public = Some(private.public()?);
+        }
+        self.private = Some(Arc::new(private));
         Ok(())
     }
 }
@@ -101,6 +132,7 @@ const PROPERTIES: OsslParam = OsslParam::described(c"properties", UTF8_STRING);
 /// A key that is to be made.
 pub struct Wanted<S> {
     provider: Provider,
+    isolated: bool,
     selection: Selection,
     /// The secret from which the private part is derived, where it is not random.
     secret: Option<Zeroizing<Vec<u8>>>,
@@ -129,8 +161,8 @@ impl<S: Scheme> KeyType for Key<S> {
     ];
     type Wanted = Wanted<S>;
 
-    fn new(provider: Provider) -> Self {
-        Key { provider, public: None, private: None }
+    fn new(provider: Provider, isolated: bool) -> Self {
+        Key { provider, isolated, public: None, private: None }
     }
 
     fn provider(&self) -> Provider {
@@ -150,7 +182,7 @@ impl<S: Scheme> KeyType for Key<S> {
             (Some(ours), Some(theirs), ..) if selection.has_public() => ours == theirs,
             // Equal private parts have equal public ones, which are no secret.
             (.., Some(ours), Some(theirs)) if selection.has_private() => {
-                S::public(&ours.key) == S::public(&theirs.key)
+                matches!((ours.public(), theirs.public()), (Ok(ours), Ok(theirs)) if ours == theirs)
             }
             _ => false,
         }
@@ -160,7 +192,7 @@ impl<S: Scheme> KeyType for Key<S> {
         let public = selection.has_public().then(|| self.public()).transpose()?;
         let private = selection.has_private().then(|| self.private()).transpose()?;
         match (public, private) {
-            (Some(public), Some(private)) if *public != S::public(private) => Err(Reason::INVALID_KEY),
+            (Some(public), Some(private)) if *public != private.public()? => Err(Reason::INVALID_KEY),
             _ => Ok(()),
         }
     }
@@ -187,15 +219,19 @@ impl<S: Scheme> KeyType for Key<S> {
         };
         let mut params = [OsslParam::END; 3];
         let public = self.public.as_ref().map(|bytes| filled(&PUBLIC, bytes));
-        let private = self.private.as_ref().filter(|_| selection.has_private());
-        let parts = public.into_iter().chain(private.map(|private| filled(&PRIVATE, &private.bytes)));
+        let private = match self.private.as_deref().filter(|_| selection.has_private()) {
+            None => None,
+            Some(Private::Here(bytes, _)) => Some(filled(&PRIVATE, bytes)),
+            Some(Private::There(_)) => return Err(OPAQUE),
+        };
+        let parts = public.into_iter().chain(private);
         params.iter_mut().zip(parts).for_each(|(place, part)| *place = part);
         if taker(&params) { Ok(()) } else { Err(Reason::TOLD) }
     }
 
     fn get(&self, params: Params<'_>) -> Result<()> {
         for param in params {
-            match (param.key().to_bytes(), &self.public, &self.private) {
+            match (param.key().to_bytes(), &self.public, self.private.as_deref()) {
                 (b"bits", ..) => param.set_size(S::BITS)?,
                 (b"security-bits", ..) => param.set_size(128)?,
                 // Against quantum computers there is no security.
@@ -204,7 +240,7 @@ impl<S: Scheme> KeyType for Key<S> {
                 (b"mandatory-digest", ..) if !S::AGREES => param.set_text(c"")?,
                 (b"encoded-pub-key", Some(public), _) if S::AGREES => param.set_octets(public)?,
                 (b"pub", Some(public), _) => param.set_octets(public)?,
-                (b"priv", _, Some(private)) => param.set_octets(&*private.bytes)?,
+                (b"priv", _, Some(Private::Here(bytes, _))) => param.set_octets(&**bytes)?,
                 _ => {}
             }
         }
@@ -227,8 +263,8 @@ impl<S: Scheme> KeyType for Key<S> {
         }
     }
 
-    fn want(provider: Provider, selection: Selection) -> Wanted<S> {
-        Wanted { provider, selection, secret: None, scheme: PhantomData }
+    fn want(provider: Provider, isolated: bool, selection: Selection) -> Wanted<S> {
+        Wanted { provider, isolated, selection, secret: None, scheme: PhantomData }
     }
 
     fn specify(wanted: &mut Wanted<S>, params: Params<'_>) -> Result<()> {
@@ -247,8 +283,13 @@ impl<S: Scheme> KeyType for Key<S> {
     }
 
     fn generate(wanted: &Wanted<S>) -> Result<Self> {
-        let mut key = Self::new(wanted.provider);
+        let mut key = Self::new(wanted.provider, wanted.isolated);
         if !wanted.selection.has_keys() {
+            return Ok(key);
+        }
+        if wanted.isolated && wanted.secret.is_none() {
+            // This process never sees it.
+            key.hold(Private::There(remote::generate_private(wanted.provider, S::ALGORITHM, LEN)?))?;
             return Ok(key);
         }
         let mut bytes = Zeroizing::new([0; LEN]);
@@ -264,6 +305,9 @@ impl<S: Scheme> KeyType for Key<S> {
         wanted.provider
     }
 }
+
+const OPAQUE: Reason = Reason::NOT_SUPPORTED
+    .with("the private key is in the service, which does not give it out; ask for millstream.isolated=no");
 
 /// Derives a private part of DHKEM(X25519, HKDF-SHA256) from a secret. Ref. RFC 9180 §4, §7.1.3.
 fn derive(secret: &[u8], out: &mut Bytes) -> Result<()> {

@@ -4,10 +4,11 @@
 
 use std::ffi::CStr;
 
+use millstream::cwq::Algorithm;
 use millstream::publickey::ed25519::{self, PrivateKey, PublicKey, Rules, Scheme as Variant};
 use millstream::tally::Place;
 
-use super::curve25519::{Bytes, Key, Scheme};
+use super::curve25519::{Bytes, Key, Private, Scheme};
 use crate::abi::{OCTET_STRING, OsslParam, UTF8_STRING};
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
@@ -25,6 +26,7 @@ impl Scheme for Ed25519 {
     const BITS: usize = 256;
     const OUTPUT: usize = SIGNATURE;
     const AGREES: bool = false;
+    const ALGORITHM: Algorithm = Algorithm::Ed25519;
     type Private = PrivateKey;
 
     fn private(bytes: &Bytes) -> Result<PrivateKey> {
@@ -129,6 +131,8 @@ const FIXED: Reason = Reason::NO_INSTANCE_ALLOWED
 const UNKNOWN: Reason = Reason::INVALID_EDDSA_INSTANCE.with("instance is Ed25519, Ed25519ctx or Ed25519ph");
 /// A digest was named.
 pub const NO_DIGEST: Reason = Reason::INVALID_DIGEST.with("Ed25519 hashes by itself: name no digest");
+const PURE_ONLY: Reason = Reason::NOT_SUPPORTED
+    .with("a key in the service signs with Ed25519 itself only; ask for millstream.isolated=no");
 const NEITHER: Reason = Reason::INVALID_EDDSA_INSTANCE.with(
     "only Ed25519ph signs what its caller has hashed: set instance to Ed25519ph, or use EVP_DigestSign",
 );
@@ -149,8 +153,11 @@ impl Signature {
     /// Begins to sign or verify with `key`.
     pub fn begin<F: Form>(&mut self, begun: Begun, key: &Key<Ed25519>, params: Params<'_>) -> Result<()> {
         static ROWS: Rows = Rows::new();
-        let kernel = ed25519::ED25519.best(super::features()?).kernel().name;
-        self.count.bind(ROWS.row(self.provider, Place::InProcess, "ed25519", kernel));
+        let (place, kernel) = match key.private() {
+            Ok(Private::There(_)) => (Place::Isolated, ""),
+            _ => (Place::InProcess, ed25519::ED25519.best(super::features()?).kernel().name),
+        };
+        self.count.bind(ROWS.row(self.provider, place, "ed25519", kernel));
         self.key = Some(key.clone());
         self.instance = F::INSTANCE;
         self.fixed = begun == Begun::Message || F::INSTANCE != Instance::Pure;
@@ -210,8 +217,17 @@ impl Signature {
     /// # Errors
     /// When there is no private key, or the instance does not go with the call or with the context string.
     pub fn sign(&mut self, message: &[u8], out: &mut [u8; SIGNATURE]) -> Result<()> {
-        let signature = self.key()?.private()?.sign_by(self.scheme(message)?, message);
-        *out = signature.map_err(|why| Reason::FAILED_TO_SIGN.because(why.to_string()))?;
+        let scheme = self.scheme(message)?;
+        *out = match self.key()?.private()? {
+            Private::Here(_, key) => {
+                let signature = key.sign_by(scheme, message);
+                signature.map_err(|why| Reason::FAILED_TO_SIGN.because(why.to_string()))?
+            }
+            Private::There(key) if scheme == Variant::Pure => {
+                key.sign(message)?.try_into().map_err(|_| Reason::INTERNAL)?
+            }
+            Private::There(_) => return Err(PURE_ONLY),
+        };
         self.count.add(message.len());
         Ok(())
     }

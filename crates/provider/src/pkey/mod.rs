@@ -53,8 +53,8 @@ pub trait KeyType: Sized + 'static {
     /// The description of a key that is to be made.
     type Wanted;
 
-    /// Returns a key without any part.
-    fn new(provider: Provider) -> Self;
+    /// Returns a key without any part. With `isolated` its private part will be in the service.
+    fn new(provider: Provider, isolated: bool) -> Self;
     /// Returns the provider that the key belongs to.
     fn provider(&self) -> Provider;
     /// Tells whether all selected parts are there.
@@ -74,7 +74,7 @@ pub trait KeyType: Sized + 'static {
     /// Returns a copy of the selected parts.
     fn copy(&self, selection: Selection) -> Self;
     /// Begins the description of a key.
-    fn want(provider: Provider, selection: Selection) -> Self::Wanted;
+    fn want(provider: Provider, isolated: bool, selection: Selection) -> Self::Wanted;
     /// Adds to the description.
     fn specify(wanted: &mut Self::Wanted, params: Params<'_>) -> Result<()>;
     /// Makes a key.

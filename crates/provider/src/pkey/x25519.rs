@@ -4,10 +4,11 @@
 
 use std::ffi::CStr;
 
+use millstream::cwq::Algorithm;
 use millstream::publickey::x25519::{self, PrivateKey};
 use millstream::tally::Place;
 
-use super::curve25519::{Bytes, Key, LEN, Scheme};
+use super::curve25519::{Bytes, Key, LEN, Private, Scheme};
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
@@ -20,6 +21,7 @@ impl Scheme for X25519 {
     const BITS: usize = 253;
     const OUTPUT: usize = LEN;
     const AGREES: bool = true;
+    const ALGORITHM: Algorithm = Algorithm::X25519;
     type Private = PrivateKey;
 
     fn private(bytes: &Bytes) -> Result<PrivateKey> {
@@ -49,7 +51,11 @@ impl Exchange {
     pub fn begin(&mut self, key: &Key<X25519>) -> Result<()> {
         if let Ok(private) = key.private() {
             static ROWS: Rows = Rows::new();
-            self.count.bind(ROWS.row(self.provider, Place::InProcess, "x25519", private.kernel().name));
+            let (place, kernel) = match private {
+                Private::Here(_, key) => (Place::InProcess, key.kernel().name),
+                Private::There(_) => (Place::Isolated, ""),
+            };
+            self.count.bind(ROWS.row(self.provider, place, "x25519", kernel));
         }
         self.key = Some(key.clone());
         Ok(())
@@ -67,10 +73,18 @@ impl Exchange {
     /// When a key is missing, or the peer's has a small order.
     pub fn derive(&mut self, out: &mut Bytes) -> Result<()> {
         let (Some(key), Some(peer)) = (&self.key, &self.peer) else { return Err(Reason::MISSING_KEY) };
-        let private = key.private()?;
-        let shared = x25519::PublicKey::new(peer).and_then(|peer| private.agree(&peer));
-        let shared = shared.map_err(|why| Reason::FAILED_DURING_DERIVATION.because(why.to_string()))?;
-        out.copy_from_slice(shared.as_bytes());
+        match key.private()? {
+            Private::Here(_, key) => {
+                let shared = x25519::PublicKey::new(peer).and_then(|peer| key.agree(&peer));
+                let shared =
+                    shared.map_err(|why| Reason::FAILED_DURING_DERIVATION.because(why.to_string()))?;
+                out.copy_from_slice(shared.as_bytes());
+            }
+            Private::There(key) => {
+                let shared = key.agree(peer)?;
+                *out = shared[..].try_into().map_err(|_| Reason::INTERNAL)?;
+            }
+        }
         self.count.add(LEN);
         Ok(())
     }

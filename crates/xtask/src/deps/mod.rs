@@ -17,6 +17,7 @@ const UNDER: &[&str] = &[
     "millstream-protocol",
     "millstream-cwq",
     "millstream-engines",
+    "millstream-publickey",
     "millstream-cpu",
 ];
 
@@ -26,10 +27,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cpu", &[]),
     ("millstream-kernel", &["millstream-cpu"]),
     ("millstream-engines", &["millstream-kernel", "millstream-cpu"]),
+    ("millstream-publickey", &["millstream-engines", "millstream-kernel", "millstream-cpu"]),
     ("millstream-measure", &[]),
     ("millstream-files", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),
-    ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
+    (
+        "millstream-accelerator",
+        &["millstream-engines", "millstream-publickey", "millstream-cpu", "millstream-cwq"],
+    ),
     ("millstream-shm", &["millstream-cwq"]),
     ("millstream-host", &["millstream-shm"]),
     ("millstream-protocol", &[]),
