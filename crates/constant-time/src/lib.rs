@@ -14,6 +14,7 @@ mod direct;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 pub mod memcheck;
+mod publickey;
 mod trial;
 
 use millstream_cpu::Features;
@@ -40,7 +41,7 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
         return Ok(Vec::new());
     }
     let row = Row { algorithm: algorithm.name, key_bits: algorithm.key_bits, name: kernel.name, features };
-    let trials = direct::trials(row).or_else(|| lanes::trials(row));
+    let trials = publickey::trials(row).or_else(|| direct::trials(row)).or_else(|| lanes::trials(row));
     match trials {
         Some(trials) if !trials.is_empty() => Ok(trials),
         _ => {
@@ -57,7 +58,7 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
 #[allow(clippy::type_complexity)]
 pub fn all(features: Features) -> Result<(Vec<Trial>, Vec<(&'static str, &'static Kernel)>), String> {
     let (mut tried, mut missing) = (direct::helpers(features), Vec::new());
-    for engine in engines() {
+    for engine in engines().iter().chain(millstream_publickey::engines()) {
         for kernel in engine.kernels() {
             if features.contains(kernel.requires) {
                 tried.extend(trials(*engine, kernel, features)?);
