@@ -24,9 +24,7 @@ const STEPS: &[(&str, Step)] = &[
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
-    ("test", |p| {
-        p.tests(command("cargo", &[&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat()))
-    }),
+    ("test", steps::test),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
     ("book", steps::book),

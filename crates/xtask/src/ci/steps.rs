@@ -2,9 +2,22 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, BENCHES, PASSED, PROGRAMS, Pipeline};
+use super::pipeline::{ALL, BENCHES, ON_RELEASE, PASSED, PROGRAMS, Pipeline};
 use crate::run::{CHECKED, RELEASE, command, root, run, works};
 use crate::{openssl, release};
+
+/// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
+/// kernels compiled once more, and need no optimisation.
+pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
+    let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
+    let tests = pipeline.tests(command("cargo", &all));
+    pipeline.tests(command("cargo", ENGINES_WITHIN))?;
+    tests
+}
+
+/// The command for the tests inside the library of the engines.
+const ENGINES_WITHIN: &[&str] =
+    &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
@@ -107,17 +120,18 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     builds.env("CARGO_TARGET_DIR", &folder);
     run(builds)?;
-    let packages =
-        ["--package", "millstream-cpu", "--package", "millstream-kernel", "--package", "millstream-engines"];
-    let mut arguments = vec!["test", ALL, "--release", "--target", AARCH64];
-    arguments.extend(packages);
-    let mut tests = command("cargo", &arguments);
-    tests.env("CARGO_TARGET_DIR", &folder);
-    tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
-        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-        "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
-    );
-    pipeline.tests(tests)
+    let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
+    let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
+    for arguments in [[&["test", ALL, "--release"], &*packages].concat(), ENGINES_WITHIN.to_vec()] {
+        let mut tests = command("cargo", &arguments);
+        tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder);
+        tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+            "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
+        );
+        pipeline.tests(tests)?;
+    }
+    Ok(())
 }
 
 /// The features under which Miri executes the vector kernels; it knows nothing of IFMA. Two of the
@@ -136,8 +150,14 @@ pub fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
     }
     interpret(
         pipeline,
-        &["millstream-kernel", "millstream-engines", "millstream-cwq", "millstream-accelerator"],
-        &[],
+        &[
+            "millstream-kernel",
+            "millstream-engines",
+            "millstream-publickey",
+            "millstream-cwq",
+            "millstream-accelerator",
+        ],
+        &["--lib", "--tests"],
     )?;
     // Only the libraries run here, because the other tests of these crates are processes that fork.
     interpret(pipeline, &["millstream-shm", "millstream"], &["--lib"])
