@@ -97,6 +97,8 @@ SLEEPS
   The number of times it went to sleep for want of work, in all and per second.
 RESTARTS
   The number of times it died and was started again.
+FOR
+  What it serves: data, or private keys, whose operations take so long that they would stand in the way of data.
 KEYS IN, SANDBOX
   The kind of memory its keys are in, and the sandbox it is in.",
     ),
