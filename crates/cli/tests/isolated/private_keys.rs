@@ -1,0 +1,92 @@
+//! Private keys have workers of their own, which no data reaches, and no other worker takes one.
+
+use millstream::cwq::{Algorithm, Status};
+use millstream::isolated::{Accelerator, Attach, AttachError, Exportable, ServiceRefusal};
+use millstream::publickey::{ed25519, x25519};
+use millstream::queue::{Queue, Request};
+
+use super::service::Service;
+
+fn attach(service: &Service) -> Result<Accelerator, AttachError> {
+    Attach { private_keys: true, ..service.wanted() }.attach()
+}
+
+/// Executes an operation that must succeed, and returns what it gave.
+fn run(queue: &mut Queue, request: Request<'_>) -> Vec<u8> {
+    queue.submit(request).unwrap();
+    let done = queue.wait().unwrap();
+    done.result.unwrap();
+    done.tag().to_vec()
+}
+
+#[test]
+fn they_sign_and_agree_where_nobody_sees_them() {
+    let service = Service::start();
+    let (accelerator, features) = (attach(&service).unwrap(), millstream::features().unwrap());
+    let mut queue = accelerator.queue().unwrap();
+
+    let signer = accelerator.generate_key(Algorithm::Ed25519, 32, Exportable::No).unwrap();
+    let public = run(&mut queue, Request::public_key(signer));
+    let public = ed25519::PublicKey::new(features, &public).unwrap();
+    for len in [0, 1, 100, 65_536] {
+        let mut message = queue.buffer(len).unwrap();
+        message.fill(len as u8);
+        let expected = message.to_vec();
+        let signature = run(&mut queue, Request::sign(signer, message));
+        public.verify(&expected, &signature).unwrap();
+    }
+    let message = queue.buffer(65_537).unwrap();
+    queue.submit(Request::sign(signer, message)).unwrap();
+    assert_eq!(queue.wait().unwrap().result, Err(Status::DataLength));
+
+    let ours = accelerator.generate_key(Algorithm::X25519, 32, Exportable::No).unwrap();
+    let theirs = x25519::PrivateKey::new(features, &[5; 32]).unwrap();
+    let public = run(&mut queue, Request::public_key(ours));
+    let secret = theirs.agree(&x25519::PublicKey::new(&public).unwrap()).unwrap();
+    let mut peer = queue.buffer(32).unwrap();
+    peer.copy_from_slice(theirs.public_key().as_bytes());
+    assert_eq!(run(&mut queue, Request::agree(ours, peer)), secret.as_bytes());
+    assert!(accelerator.export_key(ours).is_err() && accelerator.export_key(signer).is_err());
+}
+
+#[test]
+fn each_worker_serves_its_own_kind() {
+    let service = Service::start();
+    let (private, data) = (attach(&service).unwrap(), service.attach().unwrap());
+    assert!(private.generate_key(Algorithm::AesGcm, 32, Exportable::No).is_err());
+    assert!(data.generate_key(Algorithm::Ed25519, 32, Exportable::No).is_err());
+    data.generate_key(Algorithm::AesGcm, 32, Exportable::No).unwrap();
+    // A key that a word carries is no way round it.
+    let mut queue = data.queue().unwrap();
+    let message = queue.buffer(10).unwrap();
+    let carried = millstream::queue::RequestKey::Carried(Algorithm::Ed25519, &[7; 32]);
+    queue.submit(Request::sign(carried, message)).unwrap();
+    assert_eq!(queue.wait().unwrap().result, Err(Status::Policy));
+
+    let status = service.status();
+    let workers = status["workers"].as_array().unwrap();
+    let of = |private: bool| workers.iter().find(|worker| worker["private_keys"] == private).unwrap();
+    assert_eq!((&of(true)["grants"], &of(false)["grants"]), (&1.into(), &1.into()), "{status:#}");
+    // A grant goes to no worker of the other kind.
+    let (grant, to) = (data.grant().id.to_string(), of(true)["worker"].to_string());
+    let moved = super::service::millstream()
+        .args(["move", "--socket"])
+        .arg(service.socket())
+        .args([&grant, &to])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&moved.stderr).into_owned();
+    assert!(!moved.status.success() && said.contains("private keys have workers of their own"), "{said}");
+}
+
+#[test]
+fn a_service_without_such_workers_says_so() {
+    let service = Service::with(&["--private-accelerators", "0"]);
+    match attach(&service) {
+        Err(AttachError::Refused { why: ServiceRefusal::NoWorker, detail }) => {
+            assert!(detail.contains("--private-accelerators"), "{detail}");
+        }
+        other => panic!("{other:?}"),
+    }
+    service.attach().unwrap();
+}
