@@ -156,6 +156,10 @@ fn tame(word: ControlWord) -> ControlWord {
         matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
     let keyed =
         cipher || chained || aead || matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
+    let private = matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey);
+    let signs = opcode == Opcode::Sign || opcode == Opcode::PublicKey && word.tag % 2 == 0;
+    let pair = if signs { Algorithm::Ed25519 } else { Algorithm::X25519 };
+    let keyed = keyed || private;
     let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
     let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
     let handle = |key: u32| 1 << 16 | key % 32;
@@ -164,22 +168,42 @@ fn tame(word: ControlWord) -> ControlWord {
     ControlWord {
         version: 1,
         opcode: opcode as u8,
-        algorithm: if hash { 0 } else { of(word.algorithm) },
+        algorithm: if hash {
+            0
+        } else if private {
+            pair as u8
+        } else {
+            of(word.algorithm)
+        },
         hash: if hash || chained { of(word.hash) } else { 0 },
         flags: word.flags
             & Flags::ALL
             & !(if in_arena { 0 } else { Flags::KEY_IN_ARENA }
                 | if mac_in_arena { 0 } else { Flags::MAC_KEY_IN_ARENA }),
-        iv_len: if keyed && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
-        mac_len: if cipher { 0 } else { word.mac_len % 66 },
+        iv_len: if keyed && !private && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
+        mac_len: match opcode {
+            Opcode::Cipher => 0,
+            Opcode::Sign => 64,
+            Opcode::Agree | Opcode::PublicKey => 32,
+            _ => word.mac_len % 66,
+        },
         key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
         mac_key: first(chained, if mac_in_arena { near(word.mac_key) } else { handle(word.mac_key) }),
-        source: if word.flags & Flags::GATHER != 0 { word.source % 256 } else { near(word.source) },
-        source_len: if word.tag % 3 == 0 { long & !15 } else { long },
+        source: match opcode {
+            Opcode::PublicKey => 0,
+            _ if word.flags & Flags::GATHER != 0 => word.source % 256,
+            _ => near(word.source),
+        },
+        source_len: match opcode {
+            Opcode::PublicKey => 0,
+            Opcode::Agree => 32,
+            _ if word.tag % 3 == 0 => long & !15,
+            _ => long,
+        },
         destination: first(pass, near(word.destination)),
         aad: first(aead || piece, near(word.aad)),
-        aad_len: first(!cipher, word.aad_len % 130),
-        iv: first(keyed && opcode != Opcode::PartialMac, near(word.iv)),
+        aad_len: first(!cipher && !private, word.aad_len % 130),
+        iv: first(keyed && !private && opcode != Opcode::PartialMac, near(word.iv)),
         mac: first(!cipher, near(word.mac)),
         key_len: if in_arena { word.key_len % 70 } else { 0 },
         mac_key_len: if mac_in_arena { word.mac_key_len % 140 } else { 0 },
