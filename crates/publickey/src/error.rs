@@ -36,8 +36,18 @@ pub enum Error {
     },
     /// A signature does not verify: the message was changed, or another key has signed it.
     Signature,
+    /// A modulus is even, too small or too large, or its factors do not fit it.
+    Modulus,
+    /// An exponent is even, too small or too large, or does not fit the modulus.
+    Exponent,
+    /// The padding of the decrypted data is not valid: the key or the label is wrong, or the data was changed.
+    Padding,
+    /// The message is too long for the key, or not below the modulus.
+    Message,
     /// The source of random bytes has failed.
     Random,
+    /// A result did not verify before its release, because the computation or the key is faulty. Nothing is released.
+    Fault,
 }
 
 impl fmt::Display for Error {
@@ -61,7 +71,20 @@ impl fmt::Display for Error {
             Error::Signature => f.write_str(
                 "the signature does not verify: the message was changed, or another key has signed it",
             ),
+            Error::Modulus => f.write_str(
+                "the modulus is even or of a size that is not supported, or its factors do not fit it",
+            ),
+            Error::Exponent => f.write_str(
+                "the exponent is even or of a size that is not supported, or does not fit the modulus",
+            ),
+            Error::Padding => {
+                f.write_str("bad padding: the key or the label is wrong, or the data was changed")
+            }
+            Error::Message => f.write_str("the message is too long for the key"),
             Error::Random => f.write_str("the source of random bytes has failed"),
+            Error::Fault => f.write_str(
+                "the result did not verify, and was not released: the processor or the key is faulty",
+            ),
         }
     }
 }

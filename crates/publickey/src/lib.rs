@@ -8,9 +8,14 @@
 #![deny(unsafe_code)]
 
 pub mod curve25519;
+pub mod ecdh;
+pub mod ecdsa;
 pub mod ed25519;
 mod error;
+mod montgomery;
 mod random;
+pub mod rsa;
+pub mod weierstrass;
 pub mod x25519;
 
 pub use error::Error;
@@ -21,7 +26,17 @@ pub use random::Random;
 
 /// Every engine of this crate, in the order in which reports list them.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    static ENGINES: &[&dyn Engine] =
-        &[&&x25519::X25519, &&x25519::X25519_LANES, &&ed25519::ED25519, &&ed25519::ED25519_LANES];
+    static ENGINES: &[&dyn Engine] = &[
+        &&x25519::X25519,
+        &&x25519::X25519_LANES,
+        &&ed25519::ED25519,
+        &&ed25519::ED25519_LANES,
+        &&weierstrass::P256,
+        &&weierstrass::P384,
+        &&weierstrass::P521,
+        &&weierstrass::P256_LANES,
+        &&rsa::RSA,
+        &&rsa::RSA_LANES,
+    ];
     ENGINES
 }

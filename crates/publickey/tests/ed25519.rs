@@ -3,8 +3,8 @@
 use millstream_cpu::Features;
 use millstream_engines::hash::{Hash, HashKernel};
 use millstream_publickey::ed25519::{
-    ED25519, ED25519_LANES, KEY, KeyJob, LANES, Lanes, PrivateKey, PublicKey, Rules, SIGNATURE, Scheme,
-    SignJob, VerifyJob,
+    ED25519, ED25519_LANES, KEY, KeyJob, LANES, Lanes, PrivateKey, PublicKey, PublicKeyJob, Rules, SIGNATURE,
+    Scheme, SignJob, VerifyJob,
 };
 use millstream_publickey::{Engine, Error};
 use millstream_testkit::{Ran, Random, feature_subsets, hex, hex_array};
@@ -261,9 +261,63 @@ fn small_orders_under_both_rules() {
                 // R = -k A = 0 for the neutral point.
                 assert_eq!(strict.is_ok(), r == 0, "{a} {r}");
             }
+            #[cfg(target_arch = "x86_64")]
+            if a < CANONICAL {
+                use openssl::pkey::{Id, PKey};
+                use openssl::sign::Verifier;
+                let key = PKey::public_key_from_raw_bytes(&public, Id::ED25519).expect("32 bytes");
+                let theirs = Verifier::new_without_digest(&key)
+                    .and_then(|mut verifier| verifier.verify_oneshot(&signature, b"Zcash"));
+                assert_eq!(strict.is_ok(), theirs.expect("a verdict"), "{a} {r}");
+            }
         }
     }
     ran.at_least(rows());
+}
+
+/// Public keys in lanes: good ones, and one that is refused, in each lane and for each number of jobs.
+#[test]
+fn public_keys_are_decoded_in_every_lane() {
+    let features = Features::hardware();
+    let mut random = Random::new(5);
+    let most = 3 * LANES;
+    let mut encoded: Vec<[u8; KEY]> = (0..most)
+        .map(|_| *PrivateKey::new(features, &random.array::<32>()).expect("32 bytes").public_bytes())
+        .collect();
+    // Bytes of which about a half are on the curve, y = p, and x = 0 with a sign.
+    for at in [1, 4, 10, 15, 16, 22] {
+        encoded[at] = random.array();
+    }
+    encoded[7] = hex_array("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f");
+    encoded[8] = hex_array("0100000000000000000000000000000000000000000000000000000000000080");
+    let message = b"message";
+    for kernel in ED25519_LANES.available(features) {
+        let lanes = Lanes::with_kernel(kernel, features);
+        for count in 0..=most {
+            for rules in [Rules::Strict, Rules::Zip215] {
+                let mut jobs: Vec<_> = encoded[..count]
+                    .iter()
+                    .map(|bytes| PublicKeyJob { rules, ..PublicKeyJob::new(bytes) })
+                    .collect();
+                lanes.public_keys(&mut jobs);
+                for job in jobs {
+                    let alone = match rules {
+                        Rules::Strict => PublicKey::new(features, job.bytes),
+                        Rules::Zip215 => PublicKey::new_zip215(features, job.bytes),
+                    };
+                    assert_eq!(job.key, Some(alone), "{lanes:?}");
+                }
+            }
+        }
+        // The points are right, not only the bytes.
+        let key = PrivateKey::new(features, &[8; KEY]).expect("32 bytes");
+        let mut jobs: Vec<_> = (0..LANES).map(|_| PublicKeyJob::new(key.public_bytes())).collect();
+        lanes.public_keys(&mut jobs);
+        for job in jobs {
+            let public = job.key.expect("the job has run").expect("on the curve");
+            assert_eq!(public.verify(message, &key.sign(message)), Ok(()));
+        }
+    }
 }
 
 /// A y that is on the curve for no x is refused as a key and as R.
@@ -362,7 +416,9 @@ fn keys_are_made_of_random_bytes() {
     let made = PrivateKey::generate(features, &mut Source(Some(7))).expect("a working source");
     assert_eq!(made.seed(), &[7; KEY]);
     assert_eq!(PrivateKey::generate(features, &mut Source(None)).map(|_| ()), Err(Error::Random));
-    assert!(!format!("{made:?}").contains("7, 7"), "a key's text shows no secret");
+    for text in [format!("{made:?}"), format!("{:?}", KeyJob::new(made.seed()))] {
+        assert!(!text.contains("7, 7"), "a key's text shows no secret: {text}");
+    }
 }
 
 #[test]

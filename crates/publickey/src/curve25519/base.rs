@@ -5,6 +5,8 @@
 //!
 //! Ref. Bernstein, Duif, Lange, Schwabe and Yang, "High-speed high-security signatures" (2011), §4, for signed digits.
 
+use subtle::BlackBox;
+
 use super::edwards::{Extended, Niels};
 use super::field::{Fe, mask};
 use super::scalar::Scalar;
@@ -28,10 +30,12 @@ fn select(words: &[[u64; ENTRIES]; WORDS], digit: i8) -> Niels {
     let magnitude = ((digit ^ negative) - negative) as u64;
     let mut masks = [0; ENTRIES];
     for entry in 0..ENTRIES {
-        // The least bit of the difference's sign: the two are below 2^5.
+        // The difference is below 2^5, and only zero has a sign after one is taken off.
         let equal = (magnitude ^ (entry as u64 + 1)).wrapping_sub(1) >> 63;
-        masks[entry] = mask(equal);
+        masks[entry] = 0u64.wrapping_sub(equal);
     }
+    // The compiler would make a branch for each mask if it knew where they come from.
+    let masks = BlackBox::new(masks).get();
     let mut chosen = [0; WORDS];
     for word in 0..WORDS {
         for entry in 0..ENTRIES {

@@ -7,7 +7,7 @@
 use super::field::Fe;
 
 /// d = -121665 / 121666.
-pub(crate) const D: Fe = Fe::small(121_665).neg().mul(Fe::small(121_666).invert());
+pub(crate) const D: Fe = Fe::small(121_665).neg().mul(Fe::small(121_666).power_for_inverse());
 /// 2 d.
 pub(crate) const D2: Fe = D.mul(Fe::small(2));
 /// A root of -1, the power of (p - 1) / 4 of 2: RFC 8032 §5.1.3, step 3.
@@ -18,7 +18,7 @@ pub(crate) const ROOT_OF_MINUS_ONE: Fe = {
 };
 /// The base point: y = 4/5, and x is even (RFC 8032 §5.1).
 pub(crate) const BASE: Extended = {
-    let y = Fe::small(4).mul(Fe::small(5).invert());
+    let y = Fe::small(4).mul(Fe::small(5).power_for_inverse());
     match root_vartime(y, 0) {
         Some(x) => Extended::from_affine(x, y),
         None => panic!("the base point is on the curve"),

@@ -9,6 +9,8 @@
 use subtle::BlackBox;
 use zeroize::Zeroize;
 
+use super::inverse;
+
 const BITS: u32 = 51;
 const MASK: u64 = (1 << BITS) - 1;
 
@@ -176,9 +178,14 @@ impl Fe {
         (ones200.square_times(50).mul(ones50), z11)
     }
 
-    /// The inverse, and zero for zero: the power of p - 2 = 2^255 - 21.
-    #[inline(always)]
-    pub(crate) const fn invert(self) -> Fe {
+    /// The inverse, and zero for zero. Limbs may be loose.
+    #[inline]
+    pub(crate) fn invert(self) -> Fe {
+        Fe::from_words(inverse::invert(self.to_words()))
+    }
+
+    /// The inverse, and zero for zero, as the power of p - 2 = 2^255 - 21. The compiler can compute it.
+    pub(crate) const fn power_for_inverse(self) -> Fe {
         let (ones250, z11) = self.power_of_ones();
         ones250.square_times(5).mul(z11)
     }

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `field.rs` | numbers modulo 2^255 - 19, one at a time, in 51-bit limbs |
+//! | `inverse.rs` | their inverses |
 //! | `edwards.rs` | points of edwards25519 |
 //! | `scalar.rs` | numbers modulo the order of the base point |
 //! | `tables.rs` | multiples of the base point, computed when this crate is compiled |
@@ -14,6 +15,7 @@
 pub(crate) mod base;
 pub(crate) mod edwards;
 pub(crate) mod field;
+mod inverse;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
 pub(crate) mod scalar;

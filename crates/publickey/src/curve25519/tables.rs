@@ -81,7 +81,7 @@ const fn affine<const N: usize>(points: &[Extended; N]) -> [[u64; WORDS]; N] {
         product = product.mul(points[i].z);
         i += 1;
     }
-    let mut inverse = product.invert();
+    let mut inverse = product.power_for_inverse();
     let mut entries = [[0; WORDS]; N];
     while i > 0 {
         i -= 1;

@@ -4,7 +4,6 @@
 //!
 //! Ref. RFC 8032 §5.1.7; ZIP 215; Straus, "Addition chains of vectors" (1964), for the shared doublings.
 
-use super::public::Rules;
 use super::{KEY, Ops};
 use crate::curve25519::base;
 use crate::curve25519::edwards::{Cached, Extended, Niels, root_vartime};
@@ -13,6 +12,15 @@ use crate::curve25519::scalar::Scalar;
 use crate::curve25519::tables::{MULTIPLES, WORDS};
 
 pub(super) const PORTABLE: Ops = Ops { multiply_base, check_vartime };
+
+/// The rules by which a signature verifies: see the [module](super).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// RFC 8032, with canonical encodings and without the cofactor.
+    Strict,
+    /// ZIP 215, with any encodings and with the cofactor.
+    Zip215,
+}
 
 /// The equation of a signature: S B = R + k A, all of it public.
 pub(crate) struct Check {
@@ -52,7 +60,7 @@ impl Affine {
         Some(Affine { x: x.to_words(), y: y.to_words() })
     }
 
-    fn extended(&self) -> Extended {
+    pub(super) fn extended(&self) -> Extended {
         Extended::from_affine(Fe::from_words(self.x), Fe::from_words(self.y))
     }
 }

@@ -12,11 +12,11 @@ use millstream_cpu::{FeatureSet, Features};
 use millstream_engines::hash::{Digest, Hash, HashJob, HashKernel, HashLanes};
 use zeroize::Zeroize;
 
-use super::check::{self, Check};
-use super::private::{PrivateKey, Secrets, digest, reduce};
-use super::public::{PublicKey, Rules};
-use super::scheme::{Input, Scheme};
-use super::{ED25519, KEY, MESSAGE, NAME, Ops, PUBLIC, SEED, SIGNATURE, SIGNED, arch};
+use super::check::{self, Affine, Check, Rules};
+use super::private::{PrivateKey, Secrets};
+use super::public::PublicKey;
+use super::scheme::{Input, Scheme, digest, reduce};
+use super::{ED25519, KEY, MESSAGE, NAME, Ops, PUBLIC, SEED, SIGNATURE, SIGNED};
 use crate::curve25519::scalar::Scalar;
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
@@ -37,6 +37,8 @@ pub struct LanesOps {
     multiply_base: unsafe fn(&[Scalar; LANES]) -> [[u8; KEY]; LANES],
     /// Returns, for each signature, true if its equation holds. The time depends on all that it is given.
     check_vartime: unsafe fn(&[Check; LANES]) -> [bool; LANES],
+    /// Decodes points as ZIP 215 does. Nothing where the curve has no such point.
+    decode_vartime: unsafe fn(&[[u8; KEY]; LANES]) -> [Option<Affine>; LANES],
 }
 
 /// The kernels for many operations of Ed25519, best first.
@@ -63,8 +65,9 @@ const ROWS: &[Row<LanesOps>] = &[
         ops: LanesOps {
             sign_crossover: 2,
             verify_crossover: 2,
-            multiply_base: arch::x86_64_avx512_lanes::multiply_base,
-            check_vartime: arch::x86_64_avx512_lanes::check_vartime,
+            multiply_base: super::arch::x86_64_avx512_lanes::multiply_base,
+            check_vartime: super::arch::x86_64_avx512_lanes::check_vartime,
+            decode_vartime: super::arch::x86_64_avx512_lanes::decode_vartime,
         },
     },
     Row {
@@ -79,6 +82,7 @@ const ROWS: &[Row<LanesOps>] = &[
             verify_crossover: usize::MAX,
             multiply_base: direct_base,
             check_vartime: direct_check_vartime,
+            decode_vartime: direct_decode_vartime,
         },
     },
 ];
@@ -91,6 +95,10 @@ fn direct_check_vartime(checks: &[Check; LANES]) -> [bool; LANES] {
     checks.each_ref().map(check::holds_vartime)
 }
 
+fn direct_decode_vartime(encoded: &[[u8; KEY]; LANES]) -> [Option<Affine>; LANES] {
+    encoded.each_ref().map(Affine::decode_vartime)
+}
+
 fn known_answer(kernel: Bound<LanesOps>) -> bool {
     let answer = || {
         let lanes = Lanes::with_kernels(kernel, ED25519.best(Features::none()), Features::none());
@@ -99,8 +107,11 @@ fn known_answer(kernel: Bound<LanesOps>) -> bool {
         let keys: Vec<PrivateKey> = keys.into_iter().filter_map(|job| job.key).collect();
         let mut signatures: Vec<_> = keys.iter().map(|key| SignJob::new(key, MESSAGE)).collect();
         lanes.sign_in_lanes(&mut signatures);
-        let public = PublicKey::new(Features::none(), PUBLIC)?;
-        let mut checks: Vec<_> = keys.iter().map(|_| VerifyJob::new(&public, MESSAGE, SIGNED)).collect();
+        let mut publics = [0; LANES].map(|_| PublicKeyJob::new(PUBLIC));
+        lanes.public_keys_in_lanes(&mut publics);
+        let publics: Vec<PublicKey> = publics.into_iter().filter_map(|job| job.key?.ok()).collect();
+        let mut checks: Vec<_> =
+            publics.iter().map(|public| VerifyJob::new(public, MESSAGE, SIGNED)).collect();
         lanes.verify_in_lanes(&mut checks);
         let signed = signatures.iter().all(|job| job.signature == Some(Ok(*SIGNED)));
         let verified = checks.iter().all(|job| job.verdict == Some(Ok(())));
@@ -112,7 +123,6 @@ fn known_answer(kernel: Bound<LanesOps>) -> bool {
 }
 
 /// A key to make of its seed.
-#[derive(Debug)]
 pub struct KeyJob<'a> {
     /// The private key's 32 bytes.
     pub seed: &'a [u8; KEY],
@@ -124,6 +134,30 @@ impl<'a> KeyJob<'a> {
     /// A key not made yet.
     pub const fn new(seed: &'a [u8; KEY]) -> Self {
         KeyJob { seed, key: None }
+    }
+}
+
+impl fmt::Debug for KeyJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a seed of {NAME}, and its key: {:?}", self.key)
+    }
+}
+
+/// A public key to take from its bytes.
+#[derive(Debug)]
+pub struct PublicKeyJob<'a> {
+    /// The public key's 32 bytes.
+    pub bytes: &'a [u8; KEY],
+    /// The rules: [`PublicKey::new`] is strict, and [`PublicKey::new_zip215`] takes every encoding.
+    pub rules: Rules,
+    /// The key, nothing before the job has run. The errors are those of the two functions.
+    pub key: Option<Result<PublicKey, Error>>,
+}
+
+impl<'a> PublicKeyJob<'a> {
+    /// A key not decoded yet, for strict rules.
+    pub const fn new(bytes: &'a [u8; KEY]) -> Self {
+        PublicKeyJob { bytes, rules: Rules::Strict, key: None }
     }
 }
 
@@ -254,6 +288,19 @@ impl Lanes {
         }
     }
 
+    /// Takes every public key from its bytes. An error of one touches no other.
+    pub fn public_keys(&self, jobs: &mut [PublicKeyJob<'_>]) {
+        for jobs in jobs.chunks_mut(LANES) {
+            if jobs.len() >= self.verify_crossover() {
+                self.public_keys_in_lanes(jobs);
+                continue;
+            }
+            for job in jobs {
+                job.key = Some(self.public_key(job.bytes, job.rules, Affine::decode_vartime(job.bytes)));
+            }
+        }
+    }
+
     /// Signs every message. An error of one touches no other.
     pub fn sign(&self, jobs: &mut [SignJob<'_>]) {
         for jobs in jobs.chunks_mut(LANES) {
@@ -294,6 +341,24 @@ impl Lanes {
         for ((job, secrets), public) in jobs.iter_mut().zip(secrets).zip(publics) {
             job.key = Some(PrivateKey { kernel: self.direct, hash: self.hash, secrets, public });
         }
+    }
+
+    /// Takes at most as many public keys from their bytes as there are lanes.
+    fn public_keys_in_lanes(&self, jobs: &mut [PublicKeyJob<'_>]) {
+        let mut encoded = [[0; KEY]; LANES];
+        for (bytes, job) in encoded.iter_mut().zip(&*jobs) {
+            *bytes = *job.bytes;
+        }
+        // SAFETY: `self.kernel` is bound.
+        let points = unsafe { (self.kernel.ops().decode_vartime)(&encoded) };
+        for (job, point) in jobs.iter_mut().zip(points) {
+            job.key = Some(self.public_key(job.bytes, job.rules, point));
+        }
+    }
+
+    fn public_key(&self, bytes: &[u8; KEY], rules: Rules, point: Option<Affine>) -> Result<PublicKey, Error> {
+        let point = point.ok_or(Error::Point { algorithm: NAME })?;
+        PublicKey::of_point(self.direct, self.hash, bytes, point).under(rules)
     }
 
     /// Signs at most as many messages as there are lanes: RFC 8032 §5.1.6.
@@ -399,7 +464,14 @@ impl Lanes {
                 jobs[lane].digest.zeroize();
             }
         }
-        joined.zeroize();
+        // The parts before a message have secrets. They are cleared byte by byte, which would take long for the messages.
+        for (parts, end) in messages.iter().zip(ends) {
+            if let (Some(parts), Some((begin, end))) = (parts, end) {
+                joined[begin..end - parts[3].len()].zeroize();
+            }
+        }
+        joined.fill(0);
+        std::hint::black_box(&joined);
         digests
     }
 }

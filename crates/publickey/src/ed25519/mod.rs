@@ -21,6 +21,8 @@ mod lanes;
 mod private;
 mod public;
 mod scheme;
+#[cfg(test)]
+mod tests;
 
 use millstream_cpu::{FeatureSet, Features};
 
@@ -28,9 +30,10 @@ use crate::curve25519::scalar::Scalar;
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 use check::Check;
 
-pub use lanes::{ED25519_LANES, KeyJob, LANES, Lanes, LanesOps, SignJob, VerifyJob};
+pub use check::Rules;
+pub use lanes::{ED25519_LANES, KeyJob, LANES, Lanes, LanesOps, PublicKeyJob, SignJob, VerifyJob};
 pub use private::PrivateKey;
-pub use public::{PublicKey, Rules};
+pub use public::PublicKey;
 pub use scheme::Scheme;
 
 const NAME: &str = "ed25519";
@@ -62,12 +65,12 @@ const ROWS: &[Row<Ops>] = &[
     #[cfg(target_arch = "x86_64")]
     Row {
         kernel: Kernel {
-            name: "x86_64-adx",
-            requires: FeatureSet::parse("avx2,bmi2,adx"),
+            name: "x86_64-bmi2",
+            requires: FeatureSet::parse("avx2,bmi2"),
             timing: Timing::Constant,
             note: "the portable limbs, multiplied by MULX; tables read in vectors",
         },
-        ops: arch::x86_64_adx::OPS,
+        ops: arch::x86_64_bmi2::OPS,
     },
     Row {
         kernel: Kernel {

@@ -9,11 +9,11 @@
 use std::fmt;
 
 use millstream_cpu::Features;
-use millstream_engines::hash::{Digest, Hash, HashKernel, Hasher};
+use millstream_engines::hash::{Digest, Hash, HashKernel};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::public::PublicKey;
-use super::scheme::{Input, Scheme};
+use super::scheme::{Input, Scheme, digest, reduce};
 use super::{ED25519, KEY, NAME, Ops, SIGNATURE};
 use crate::curve25519::scalar::{Scalar, clamp};
 use crate::{Bound, Error, Kernel, Random};
@@ -38,7 +38,7 @@ pub struct PrivateKey {
     pub(super) public: [u8; KEY],
 }
 
-/// What a seed gives: RFC 8032 §5.1.5, steps 1 and 2.
+/// The secrets that a seed gives: RFC 8032 §5.1.5, steps 1 and 2.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Secrets {
     seed: [u8; KEY],
@@ -111,7 +111,7 @@ impl PrivateKey {
 
     /// Returns the public key, on the same kernel.
     pub fn public_key(&self) -> PublicKey {
-        PublicKey::of_private(self)
+        PublicKey::of_private(self.kernel, self.hash, &self.public)
     }
 
     /// The kernel in use.
@@ -159,23 +159,4 @@ impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a private key of {NAME} on {}", self.kernel().name)
     }
-}
-
-/// The digest of several parts.
-pub(super) fn digest(hash: HashKernel, parts: &[&[u8]]) -> Digest {
-    let mut hasher = Hasher::with_kernel(hash);
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finish()
-}
-
-/// Reduces a digest modulo L, and clears it.
-pub(super) fn reduce(mut digest: Digest) -> Scalar {
-    let mut wide = [0; 64];
-    wide.copy_from_slice(&digest);
-    digest.zeroize();
-    let scalar = Scalar::reduce(&wide);
-    wide.zeroize();
-    scalar
 }

@@ -11,21 +11,11 @@ use std::fmt;
 use millstream_cpu::Features;
 use millstream_engines::hash::{Hash, HashKernel};
 
-use super::check::{Affine, Check, is_canonical};
-use super::private::{PrivateKey, digest, reduce};
-use super::scheme::{Input, Scheme};
+use super::check::{Affine, Check, Rules, is_canonical};
+use super::scheme::{Input, Scheme, digest, reduce};
 use super::{ED25519, KEY, NAME, Ops, SIGNATURE};
 use crate::curve25519::scalar::Scalar;
 use crate::{Bound, Error, Kernel};
-
-/// The rules by which a signature verifies: see the [module](super).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// RFC 8032, with canonical encodings and without the cofactor.
-    Strict,
-    /// ZIP 215, with any encodings and with the cofactor.
-    Zip215,
-}
 
 /// A public key, bound to a kernel. The point is decoded once.
 ///
@@ -57,8 +47,7 @@ impl PublicKey {
     /// - [`Error::Encoding`] when y is not below p, or x is zero and has a sign;
     /// - [`Error::Point`] when the curve has no such point.
     pub fn new(features: Features, bytes: &[u8]) -> Result<Self, Error> {
-        let key = Self::new_zip215(features, bytes)?;
-        if key.canonical { Ok(key) } else { Err(Error::Encoding { algorithm: NAME, what: "public key" }) }
+        Self::new_zip215(features, bytes)?.under(Rules::Strict)
     }
 
     /// Takes the 32 bytes of a key as ZIP 215 does, in any encoding of a point. A key that [`PublicKey::new`] refuses
@@ -86,15 +75,27 @@ impl PublicKey {
         Self::decoded(kernel, hash, bytes).ok_or(Error::Point { algorithm: NAME })
     }
 
-    /// The key of a private one.
-    pub(super) fn of_private(key: &PrivateKey) -> Self {
-        Self::decoded(key.kernel, key.hash, &key.public)
-            .expect("a multiple of the base point is on the curve")
+    /// The key of a private one, whose bytes are a multiple of the base point.
+    pub(super) fn of_private(kernel: Bound<Ops>, hash: HashKernel, bytes: &[u8; KEY]) -> Self {
+        Self::decoded(kernel, hash, bytes).expect("a multiple of the base point is on the curve")
     }
 
     fn decoded(kernel: Bound<Ops>, hash: HashKernel, bytes: &[u8; KEY]) -> Option<Self> {
-        let point = Affine::decode_vartime(bytes)?;
-        Some(PublicKey { kernel, hash, bytes: *bytes, canonical: is_canonical(bytes), point })
+        Some(Self::of_point(kernel, hash, bytes, Affine::decode_vartime(bytes)?))
+    }
+
+    /// The key of bytes and of the point that they encode.
+    pub(super) fn of_point(kernel: Bound<Ops>, hash: HashKernel, bytes: &[u8; KEY], point: Affine) -> Self {
+        PublicKey { kernel, hash, bytes: *bytes, canonical: is_canonical(bytes), point }
+    }
+
+    /// Refuses the key if the rules are strict and its encoding is not canonical.
+    pub(super) fn under(self, rules: Rules) -> Result<Self, Error> {
+        if rules == Rules::Zip215 || self.canonical {
+            Ok(self)
+        } else {
+            Err(Error::Encoding { algorithm: NAME, what: "public key" })
+        }
     }
 
     /// The key's 32 bytes as they were given.

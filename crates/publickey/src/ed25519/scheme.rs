@@ -2,10 +2,12 @@
 //!
 //! Ref. RFC 8032 §5.1 (the table of parameters) and §2 (dom2).
 
-use millstream_engines::hash::HashKernel;
+use millstream_engines::hash::{Digest, HashKernel, Hasher};
+use zeroize::Zeroize;
 
 use super::{CONTEXT_MAX, NAME};
 use crate::Error;
+use crate::curve25519::scalar::Scalar;
 
 /// A scheme of Ed25519. A signature of one never verifies under another, or under another context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,4 +79,23 @@ impl<'m> Input<'m> {
             None => self.message,
         }
     }
+}
+
+/// The digest of several parts.
+pub(super) fn digest(hash: HashKernel, parts: &[&[u8]]) -> Digest {
+    let mut hasher = Hasher::with_kernel(hash);
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finish()
+}
+
+/// Reduces a digest modulo L, and clears it.
+pub(super) fn reduce(mut digest: Digest) -> Scalar {
+    let mut wide = [0; 64];
+    wide.copy_from_slice(&digest);
+    digest.zeroize();
+    let scalar = Scalar::reduce(&wide);
+    wide.zeroize();
+    scalar
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 use zeroize::Zeroize;
 
-use super::{KEY, NAME, PrivateKey, PublicKey, SharedSecret, VECTOR, arch, ladder};
+use super::{KEY, NAME, PrivateKey, PublicKey, SharedSecret, VECTOR, ladder};
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The lanes of every kernel.
@@ -52,8 +52,8 @@ const ROWS: &[Row<LanesOps>] = &[
         },
         ops: LanesOps {
             crossover: 2,
-            multiply: arch::x86_64_avx512_lanes::multiply,
-            multiply_base: arch::x86_64_avx512_lanes::multiply_base,
+            multiply: super::arch::x86_64_avx512_lanes::multiply,
+            multiply_base: super::arch::x86_64_avx512_lanes::multiply_base,
         },
     },
     Row {

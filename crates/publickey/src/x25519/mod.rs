@@ -41,27 +41,15 @@ pub static X25519: Table<Ops> = Table::new(
     known_answer,
 );
 
-const ROWS: &[Row<Ops>] = &[
-    #[cfg(target_arch = "x86_64")]
-    Row {
-        kernel: Kernel {
-            name: "x86_64-adx",
-            requires: FeatureSet::parse("bmi2,adx"),
-            timing: Timing::Constant,
-            note: "the portable limbs, multiplied by MULX",
-        },
-        ops: arch::x86_64_adx::OPS,
+const ROWS: &[Row<Ops>] = &[Row {
+    kernel: Kernel {
+        name: "portable",
+        requires: FeatureSet::EMPTY,
+        timing: Timing::Constant,
+        note: "51-bit limbs in 128-bit products",
     },
-    Row {
-        kernel: Kernel {
-            name: "portable",
-            requires: FeatureSet::EMPTY,
-            timing: Timing::Constant,
-            note: "51-bit limbs in 128-bit products",
-        },
-        ops: ladder::PORTABLE,
-    },
-];
+    ops: ladder::PORTABLE,
+}];
 
 /// RFC 7748 §6.1: Alice's private key, Bob's public key, and their secret.
 const VECTOR: [&[u8; KEY]; 3] = [

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use super::super::tables::{COMB, ENTRIES, WORDS};
 use super::edwards::{Extended8, Niels8};
-use super::field::Fe8;
+use super::field::Factor8;
 use super::words::{Digit, Digits, Words, splat, vector};
 
 /// Returns s B for scalars below 2^255, in constant time.
@@ -51,9 +51,9 @@ pub(crate) fn niels(words: [__m512i; WORDS], digit: Digit) -> Niels8 {
     }
     let [p0, p1, p2, p3, m0, m1, m2, m3, t0, t1, t2, t3] = chosen;
     Niels8 {
-        plus: Fe8::from_words(&Words([p0, p1, p2, p3])),
-        minus: Fe8::from_words(&Words([m0, m1, m2, m3])),
-        xy2d: Fe8::from_words(&Words([t0, t1, t2, t3])),
+        plus: Factor8::from_words(&Words([p0, p1, p2, p3])),
+        minus: Factor8::from_words(&Words([m0, m1, m2, m3])),
+        xy2d: Factor8::from_words(&Words([t0, t1, t2, t3])),
         negative: digit.negative,
     }
 }

@@ -10,4 +10,6 @@
 pub(crate) mod base;
 pub(crate) mod edwards;
 pub(crate) mod field;
+#[cfg(test)]
+mod tests;
 pub(crate) mod words;

@@ -6,6 +6,8 @@
 
 use std::arch::x86_64::*;
 
+use zeroize::Zeroize;
+
 use super::super::field::{bytes, words};
 use super::super::scalar::{Scalar, WINDOW};
 
@@ -31,7 +33,11 @@ impl Words {
                 columns[word][lane] = values[lane][word];
             }
         }
-        Words([vector(&columns[0]), vector(&columns[1]), vector(&columns[2]), vector(&columns[3])])
+        let words =
+            Words([vector(&columns[0]), vector(&columns[1]), vector(&columns[2]), vector(&columns[3])]);
+        // The values may be secret scalars, of which no copy is left behind.
+        columns.zeroize();
+        words
     }
 
     /// Takes the bytes of each lane's value, least first.
@@ -42,7 +48,9 @@ impl Words {
         for lane in 0..8 {
             all[lane] = words(&values[lane]);
         }
-        Words::load(&all)
+        let words = Words::load(&all);
+        all.zeroize();
+        words
     }
 
     /// Takes the words of eight scalars.
@@ -53,22 +61,46 @@ impl Words {
         for lane in 0..8 {
             all[lane] = *scalars[lane].words();
         }
-        Words::load(&all)
+        let words = Words::load(&all);
+        all.zeroize();
+        words
+    }
+
+    /// The words of each lane's value.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) fn to_array(self) -> [[u64; 4]; 8] {
+        let mut values = [[0; 4]; 8];
+        for word in 0..4 {
+            let column = array(self.0[word]);
+            for lane in 0..8 {
+                values[lane][word] = column[lane];
+            }
+        }
+        values
     }
 
     /// The bytes of each lane's value, least first.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn to_bytes(self) -> [[u8; 32]; 8] {
-        let mut columns = [[0; 8]; 4];
-        for word in 0..4 {
-            columns[word] = array(self.0[word]);
-        }
+        let words = self.to_array();
         let mut values = [[0; 32]; 8];
         for lane in 0..8 {
-            values[lane] = bytes(&[columns[0][lane], columns[1][lane], columns[2][lane], columns[3][lane]]);
+            values[lane] = bytes(&words[lane]);
         }
         values
+    }
+
+    /// The first lane's value.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) fn first(&self) -> [u64; 4] {
+        let mut value = [0; 4];
+        for word in 0..4 {
+            value[word] = array(self.0[word])[0];
+        }
+        value
     }
 
     /// The mask of the lanes in which this bit of the value is set.
@@ -76,17 +108,6 @@ impl Words {
     #[target_feature(enable = "avx512f")]
     pub(crate) fn bit(&self, bit: usize) -> __mmask8 {
         _mm512_test_epi64_mask(self.0[bit / 64], splat(1 << (bit % 64)))
-    }
-
-    /// The mask of the lanes in which both values are the same.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(crate) fn equals(&self, other: &Words) -> __mmask8 {
-        let mut mask = 0xff;
-        for word in 0..4 {
-            mask = _mm512_mask_cmpeq_epi64_mask(mask, self.0[word], other.0[word]);
-        }
-        mask
     }
 
     /// The digit of `width` bits from `at` on, unsigned, plus a carry; and the carry to the next digit. The digit is from

@@ -9,12 +9,11 @@
 use std::arch::x86_64::*;
 
 use super::super::KEY;
-use super::super::check::Check;
+use super::super::check::{Affine, Check, Rules};
 use super::super::lanes::LANES;
-use super::super::public::Rules;
 use crate::curve25519::lanes::base::{self, niels};
 use crate::curve25519::lanes::edwards::{Cached8, Extended8};
-use crate::curve25519::lanes::field::Fe8;
+use crate::curve25519::lanes::field::Factor8;
 use crate::curve25519::lanes::words::{Digit, Words, array, splat, vector};
 use crate::curve25519::scalar::{Scalar, WINDOW};
 use crate::curve25519::tables::{MULTIPLES, MULTIPLES_LEN, WORDS};
@@ -39,6 +38,20 @@ pub(in super::super) fn multiply_base(scalars: &[Scalar; LANES]) -> [[u8; KEY]; 
     base::multiply(&Words::load_scalars(scalars.each_ref())).encode()
 }
 
+/// Decodes points as ZIP 215 does. Nothing in lanes where the curve has no such point.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(in super::super) fn decode_vartime(encoded: &[[u8; KEY]; LANES]) -> [Option<Affine>; LANES] {
+    let (points, on_curve) = Extended8::decode_vartime(encoded);
+    let (x, y) = (points.x.factor().to_words().to_array(), points.y.factor().to_words().to_array());
+    let mut affine = [None; LANES];
+    for lane in 0..LANES {
+        if on_curve >> lane & 1 == 1 {
+            affine[lane] = Some(Affine { x: x[lane], y: y[lane] });
+        }
+    }
+    affine
+}
+
 /// Returns, for each lane, true if the equation holds under the lane's rules.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn check_vartime(checks: &[Check; LANES]) -> [bool; LANES] {
@@ -48,32 +61,27 @@ pub(in super::super) fn check_vartime(checks: &[Check; LANES]) -> [bool; LANES] 
         (x[lane], y[lane], points[lane]) = (check.key.x, check.key.y, check.point);
         zip215 |= u8::from(check.rules == Rules::Zip215) << lane;
     }
-    let key = Extended8::from_affine(Fe8::from_words(&Words::load(&x)), Fe8::from_words(&Words::load(&y)));
+    let key =
+        Extended8::from_affine(Factor8::from_words(&Words::load(&x)), Factor8::from_words(&Words::load(&y)));
     let sum = combine_vartime(checks, &key.negate());
-    let (point, on_curve) = Extended8::decode_vartime(&points);
-    let strict = sum.x.sub(point.x.mul(&sum.z)).zeros()
-        & sum.y.sub(point.y.mul(&sum.z)).zeros()
-        & canonical(&points, &point);
-    let mut holds = strict & !zip215;
+    // Under strict rules the encoding that is computed is canonical, so R has to be, too.
+    let mut holds = 0;
+    if zip215 != 0xff {
+        for (lane, encoded) in sum.encode().iter().enumerate() {
+            holds |= u8::from(*encoded == points[lane]) << lane;
+        }
+    }
     if zip215 != 0 {
+        let (point, on_curve) = Extended8::decode_vartime(&points);
         let difference = sum.add(&point.negate().cached());
         let eight = difference.double::<false>().double::<false>().double::<false>();
-        holds |= eight.identities() & zip215;
+        holds = holds & !zip215 | eight.identities() & on_curve & zip215;
     }
     let mut verdicts = [false; LANES];
     for lane in 0..LANES {
-        verdicts[lane] = (holds & on_curve) >> lane & 1 == 1;
+        verdicts[lane] = holds >> lane & 1 == 1;
     }
     verdicts
-}
-
-/// The mask of the lanes in which the bytes are the one encoding of the point.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn canonical(encoded: &[[u8; 32]; LANES], point: &Extended8) -> __mmask8 {
-    let mut words = point.y.to_words();
-    words.0[3] = _mm512_mask_or_epi64(words.0[3], point.x.signs(), words.0[3], splat(1 << 63));
-    words.equals(&Words::load_bytes(encoded))
 }
 
 /// Returns s B + k P.
@@ -127,10 +135,10 @@ fn multiples(point: &Extended8) -> Multiples8 {
             multiple = multiple.add(&addend);
         }
         let cached = if entry == 0 { addend } else { multiple.cached() };
-        let numbers = [cached.plus, cached.minus, cached.z2, cached.t2d];
+        let numbers = [cached.plus.limbs(), cached.minus.limbs(), cached.z2.limbs(), cached.t2d.limbs()];
         for number in 0..4 {
             for limb in 0..5 {
-                multiples.0[entry][5 * number + limb] = array(numbers[number].limb(limb));
+                multiples.0[entry][5 * number + limb] = array(numbers[number][limb]);
             }
         }
     }
@@ -159,12 +167,12 @@ fn select(multiples: &Multiples8, digit: Digit) -> Cached8 {
         };
     }
     let [p0, p1, p2, p3, p4, m0, m1, m2, m3, m4, z0, z1, z2, z3, z4, t0, t1, t2, t3, t4] = limbs;
-    let (plus, minus) = (Fe8::new([p0, p1, p2, p3, p4]), Fe8::new([m0, m1, m2, m3, m4]));
+    let (plus, minus) = (Factor8::new([p0, p1, p2, p3, p4]), Factor8::new([m0, m1, m2, m3, m4]));
     Cached8 {
-        plus: plus.select(digit.negative, &minus),
-        minus: minus.select(digit.negative, &plus),
-        z2: Fe8::new([z0, z1, z2, z3, z4]),
-        t2d: Fe8::new([t0, t1, t2, t3, t4]),
+        plus: plus.select(digit.negative, minus),
+        minus: minus.select(digit.negative, plus),
+        z2: Factor8::new([z0, z1, z2, z3, z4]),
+        t2d: Factor8::new([t0, t1, t2, t3, t4]),
         negative: digit.negative,
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Ref. RFC 7748 §5 and §4.1.
 
+use zeroize::Zeroize;
+
 use super::super::KEY;
 use super::super::ladder::A24;
 use super::super::lanes::{Each, LANES};
 use crate::curve25519::lanes::base;
-use crate::curve25519::lanes::field::Fe8;
+use crate::curve25519::lanes::field::{Factor8, Product8};
 use crate::curve25519::lanes::words::Words;
 use crate::curve25519::scalar::clamp;
 
@@ -14,27 +16,31 @@ use crate::curve25519::scalar::clamp;
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn multiply(scalars: &Each, points: &Each) -> Each {
     let bits = clamped(scalars);
-    let x1 = Fe8::from_words(&Words::load_bytes(points));
-    let (mut x2, mut z2, mut x3, mut z3) = (Fe8::small(1), Fe8::small(0), x1, Fe8::small(1));
+    let x1 = Factor8::from_words(&Words::load_bytes(points));
+    let (zero, one) = (Product8::small(0), Product8::small(1));
+    let (mut x2, mut z2, mut x3, mut z3) = (one, zero, x1.number(), one);
     let mut before = 0;
     for t in (0..255).rev() {
         let bit = bits.bit(t);
         let swap = before ^ bit;
         before = bit;
-        (x2, x3) = (x2.select(swap, &x3), x3.select(swap, &x2));
-        (z2, z3) = (z2.select(swap, &z3), z3.select(swap, &z2));
+        (x2, x3) = (x2.select(swap, x3), x3.select(swap, x2));
+        (z2, z3) = (z2.select(swap, z3), z3.select(swap, z2));
         let (a, b) = (x2.add(z2), x2.sub(z2));
         let (c, d) = (x3.add(z3), x3.sub(z3));
-        let (da, cb) = (d.mul(&a), c.mul(&b));
         let (aa, bb) = (a.square(), b.square());
-        x3 = da.add(cb).square();
-        z3 = da.sub(cb).square().mul(&x1);
+        let (da, cb) = (d.mul(a), c.mul(b));
         let e = aa.sub(bb);
-        x2 = aa.mul(&bb);
-        z2 = aa.add_times_small(&e, A24).mul(&e);
+        let (sum, difference) = (da.add(cb), da.sub(cb));
+        let w = aa.add_times_small(e, A24);
+        let square = difference.square().factor();
+        x3 = sum.square();
+        x2 = aa.factor().mul(bb.factor());
+        z3 = square.mul(x1);
+        z2 = w.mul(e);
     }
     // The last bit of a clamped scalar is 0, so nothing is left to swap.
-    x2.mul(&z2.invert()).to_words().to_bytes()
+    quotient(x2.factor(), z2.factor())
 }
 
 /// The function X25519 of each lane for u = 9.
@@ -42,7 +48,18 @@ pub(in super::super) fn multiply(scalars: &Each, points: &Each) -> Each {
 pub(in super::super) fn multiply_base(scalars: &Each) -> Each {
     let point = base::multiply(&clamped(scalars));
     // The map from edwards25519: u = (Z + Y) / (Z - Y).
-    point.z.add(point.y).mul(&point.z.sub(point.y).invert()).to_words().to_bytes()
+    quotient(point.z.add(point.y), point.z.sub(point.y))
+}
+
+/// Returns x / z, and zero where z is zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn quotient(x: Factor8, z: Factor8) -> Each {
+    // All lanes share an inversion, in which a zero would make all of them zero.
+    let zeros = z.zeros();
+    let (zero, one) = (Product8::small(0).factor(), Product8::small(1).factor());
+    let inverse = z.select(zeros, one).invert().select(zeros, zero);
+    x.mul(inverse).factor().to_words().to_bytes()
 }
 
 #[inline]
@@ -53,6 +70,6 @@ fn clamped(scalars: &[[u8; KEY]; LANES]) -> Words {
         clamp(scalar);
     }
     let words = Words::load_bytes(&scalars);
-    zeroize::Zeroize::zeroize(&mut scalars);
+    scalars.zeroize();
     words
 }

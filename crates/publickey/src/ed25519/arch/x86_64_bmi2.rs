@@ -7,12 +7,12 @@ use crate::curve25519::scalar::Scalar;
 
 pub(in super::super) const OPS: Ops = Ops { multiply_base, check_vartime };
 
-#[target_feature(enable = "avx2,bmi2,adx")]
+#[target_feature(enable = "avx2,bmi2")]
 fn multiply_base(scalar: &Scalar) -> [u8; KEY] {
     base::multiply(scalar).encode()
 }
 
-#[target_feature(enable = "avx2,bmi2,adx")]
+#[target_feature(enable = "avx2,bmi2")]
 fn check_vartime(check: &Check) -> bool {
     check::holds_vartime(check)
 }

@@ -1,0 +1,120 @@
+//! Eight points of P-256 side by side, by the formulas of one at a time.
+//!
+//! Ref. as in [`point`](super::super::point).
+
+use core::arch::x86_64::__mmask8;
+
+use super::field::Fe;
+
+/// Affine points.
+#[derive(Clone, Copy)]
+pub(super) struct Affine {
+    pub(super) x: Fe,
+    pub(super) y: Fe,
+}
+
+/// Points in homogeneous coordinates.
+#[derive(Clone, Copy)]
+pub(super) struct Projective {
+    pub(super) x: Fe,
+    pub(super) y: Fe,
+    pub(super) z: Fe,
+}
+
+impl Affine {
+    /// Changes the sign of y in the lanes of the mask.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn negate_if(&mut self, mask: __mmask8) {
+        self.y = self.y.select(&Fe::zero().minus(&self.y).fold(), mask);
+    }
+}
+
+impl Projective {
+    /// Returns the identity in each lane.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn identity() -> Self {
+        Projective { x: Fe::zero(), y: Fe::one(), z: Fe::zero() }
+    }
+
+    /// Returns `self + other`.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn add(&self, other: &Self) -> Self {
+        let xx = self.x.mul(&other.x);
+        let yy = self.y.mul(&other.y);
+        let zz = self.z.mul(&other.z);
+        let xy =
+            self.x.plus(&self.y).carry().mul(&other.x.plus(&other.y).carry()).minus(&xx.plus(&yy)).fold();
+        let yz =
+            self.y.plus(&self.z).carry().mul(&other.y.plus(&other.z).carry()).minus(&yy.plus(&zz)).fold();
+        let xz =
+            self.x.plus(&self.z).carry().mul(&other.x.plus(&other.z).carry()).minus(&xx.plus(&zz)).fold();
+        Self::combine(&xx, &yy, &zz, &xy, &yz, &xz)
+    }
+
+    /// Returns `self + other`.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn add_affine(&self, other: &Affine) -> Self {
+        let xx = self.x.mul(&other.x);
+        let yy = self.y.mul(&other.y);
+        let xy =
+            self.x.plus(&self.y).carry().mul(&other.x.plus(&other.y).carry()).minus(&xx.plus(&yy)).fold();
+        let yz = other.y.mul(&self.z).plus(&self.y).carry();
+        let xz = other.x.mul(&self.z).plus(&self.x).carry();
+        Self::combine(&xx, &yy, &self.z, &xy, &yz, &xz)
+    }
+
+    /// Computes a sum from the products of the coordinates. `v` and `w` are here with both signs, because a product can only be added
+    /// to another. All operands are below four times the prime, and so the coordinates are below twice.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn combine(xx: &Fe, yy: &Fe, zz: &Fe, xy: &Fe, yz: &Fe, xz: &Fe) -> Self {
+        let b = Fe::b();
+        let zz3 = zz.triple();
+        let u = xz.minus(&b.mul(zz)).triple();
+        let minus_v = zz3.plus(xx).minus(&b.mul(xz)).triple().fold();
+        let w = xx.triple().minus(&zz3);
+        let (minus_w, w) = (Fe::zero().minus(&w).fold(), w.fold());
+        let (less, more) = (yy.minus(&u).fold(), yy.plus(&u).fold());
+        Projective {
+            x: xy.mul_add(&more, yz, &minus_v),
+            y: more.mul_add(&less, &minus_w, &minus_v),
+            z: yz.mul_add(&less, xy, &w),
+        }
+    }
+
+    /// Returns `self`, or `other` in the lanes of the mask.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn select(&self, other: &Self, mask: __mmask8) -> Self {
+        Projective {
+            x: self.x.select(&other.x, mask),
+            y: self.y.select(&other.y, mask),
+            z: self.z.select(&other.z, mask),
+        }
+    }
+
+    /// Doubles the points `times` times, in Jacobian coordinates.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn double_times(&self, times: usize) -> Self {
+        // Lanes with the identity become (1 : 1 : 0).
+        let identity = self.z.zero_mask();
+        let mut x = self.x.mul(&self.z).select(&Fe::one(), identity);
+        let mut y = self.y.mul(&self.z.square()).select(&Fe::one(), identity);
+        let mut z = self.z;
+        for _ in 0..times {
+            let delta = z.square();
+            let gamma = y.square();
+            let beta = x.mul(&gamma);
+            let alpha = x.minus(&delta).fold().mul(&x.plus(&delta).carry()).triple().fold();
+            let beta4 = beta.times_power::<2>();
+            z = y.mul(&z).times_power::<1>().fold();
+            x = alpha.square().minus(&beta4.times_power::<1>()).fold();
+            let gamma8 = gamma.square().times_power::<3>();
+            y = alpha.mul(&beta4.minus(&x).fold()).minus(&gamma8).fold();
+        }
+        let square = z.square();
+        Projective { x: x.mul(&z), y, z: square.mul(&z) }
+    }
+}
