@@ -140,6 +140,7 @@ pub const OP_KDF: c_int = 4;
 pub const OP_KEYMGMT: c_int = 10;
 pub const OP_KEYEXCH: c_int = 11;
 pub const OP_SIGNATURE: c_int = 12;
+pub const OP_ASYM_CIPHER: c_int = 13;
 pub const OP_SKEYMGMT: c_int = 15;
 
 /// Functions of a digest.
@@ -244,10 +245,15 @@ pub mod keymgmt {
 
     pub const NEW: c_int = 1;
     pub const GEN_INIT: c_int = 2;
+    pub const GEN_SET_TEMPLATE: c_int = 3;
     pub const GEN_SET_PARAMS: c_int = 4;
     pub const GEN_SETTABLE_PARAMS: c_int = 5;
     pub const GEN: c_int = 6;
     pub const GEN_CLEANUP: c_int = 7;
+    /// Are known from OpenSSL 3.5 on.
+    pub const GEN_GET_PARAMS: c_int = 15;
+    pub const GEN_GETTABLE_PARAMS: c_int = 16;
+    pub const QUERY_OPERATION_NAME: c_int = 20;
     pub const FREE: c_int = 10;
     pub const GET_PARAMS: c_int = 11;
     pub const GETTABLE_PARAMS: c_int = 12;
@@ -261,6 +267,9 @@ pub mod keymgmt {
     pub const EXPORT: c_int = 42;
     pub const EXPORT_TYPES: c_int = 43;
     pub const DUP: c_int = 44;
+    /// Are known from OpenSSL 3.2 on.
+    pub const IMPORT_TYPES_EX: c_int = 45;
+    pub const EXPORT_TYPES_EX: c_int = 46;
 }
 
 /// Functions of a key agreement.
@@ -273,6 +282,27 @@ pub mod keyexch {
     pub const SET_PEER: c_int = 4;
     pub const FREECTX: c_int = 5;
     pub const DUPCTX: c_int = 6;
+    pub const SET_CTX_PARAMS: c_int = 7;
+    pub const SETTABLE_CTX_PARAMS: c_int = 8;
+    pub const GET_CTX_PARAMS: c_int = 9;
+    pub const GETTABLE_CTX_PARAMS: c_int = 10;
+}
+
+/// Functions of encryption with a public key.
+pub mod asym_cipher {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const ENCRYPT_INIT: c_int = 2;
+    pub const ENCRYPT: c_int = 3;
+    pub const DECRYPT_INIT: c_int = 4;
+    pub const DECRYPT: c_int = 5;
+    pub const FREECTX: c_int = 6;
+    pub const DUPCTX: c_int = 7;
+    pub const GET_CTX_PARAMS: c_int = 8;
+    pub const GETTABLE_CTX_PARAMS: c_int = 9;
+    pub const SET_CTX_PARAMS: c_int = 10;
+    pub const SETTABLE_CTX_PARAMS: c_int = 11;
 }
 
 /// Functions of a signature. Those from 26 on are known from OpenSSL 3.4 on.
@@ -284,9 +314,15 @@ pub mod signature {
     pub const SIGN: c_int = 3;
     pub const VERIFY_INIT: c_int = 4;
     pub const VERIFY: c_int = 5;
+    pub const VERIFY_RECOVER_INIT: c_int = 6;
+    pub const VERIFY_RECOVER: c_int = 7;
     pub const DIGEST_SIGN_INIT: c_int = 8;
+    pub const DIGEST_SIGN_UPDATE: c_int = 9;
+    pub const DIGEST_SIGN_FINAL: c_int = 10;
     pub const DIGEST_SIGN: c_int = 11;
     pub const DIGEST_VERIFY_INIT: c_int = 12;
+    pub const DIGEST_VERIFY_UPDATE: c_int = 13;
+    pub const DIGEST_VERIFY_FINAL: c_int = 14;
     pub const DIGEST_VERIFY: c_int = 15;
     pub const FREECTX: c_int = 16;
     pub const DUPCTX: c_int = 17;
@@ -294,6 +330,10 @@ pub mod signature {
     pub const GETTABLE_CTX_PARAMS: c_int = 19;
     pub const SET_CTX_PARAMS: c_int = 20;
     pub const SETTABLE_CTX_PARAMS: c_int = 21;
+    pub const GET_CTX_MD_PARAMS: c_int = 22;
+    pub const GETTABLE_CTX_MD_PARAMS: c_int = 23;
+    pub const SET_CTX_MD_PARAMS: c_int = 24;
+    pub const SETTABLE_CTX_MD_PARAMS: c_int = 25;
     pub const QUERY_KEY_TYPES: c_int = 26;
     pub const SIGN_MESSAGE_INIT: c_int = 27;
     pub const VERIFY_MESSAGE_INIT: c_int = 30;

@@ -91,6 +91,9 @@ impl Reason {
     /// A failure for which another function has raised the error already.
     pub const TOLD: Reason = Reason::SILENT;
 
+    /// The same, where that function returned a number below zero, which some callers distinguish from zero.
+    pub const TOLD_BELOW_ZERO: Reason = Reason { number: u32::MAX, detail: None };
+
     /// Adds a detail to the reason.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Reason { detail: Some(detail.into()), ..self }

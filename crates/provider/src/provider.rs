@@ -150,7 +150,7 @@ impl Provider {
 
     /// Puts an error into OpenSSL's queue, under the default provider's library number, so that texts are the same.
     pub fn raise(self, reason: &Reason) {
-        if *reason == Reason::SILENT {
+        if [Reason::SILENT, Reason::TOLD_BELOW_ZERO].contains(reason) {
             return;
         }
         let Inner { handle, core, .. } = self.inner();

@@ -33,20 +33,26 @@ macro_rules! function {
 
 mod cipher;
 mod digest;
+mod held;
+mod held_signature;
 mod kdf;
 mod keyexch;
 mod keymgmt;
 mod mac;
+mod operation;
 mod pipeline;
 mod secret;
 mod signature;
 
 pub use cipher::cipher_functions;
 pub use digest::{digest_functions, xof_functions};
+pub use held::held_key_functions;
+pub use held_signature::signature_functions;
 pub use kdf::kdf_functions;
 pub use keyexch::X25519_FUNCTIONS;
 pub use keymgmt::key_functions;
 pub use mac::mac_functions;
+pub use operation::{ECDH_FUNCTIONS, RSA_CIPHER_FUNCTIONS};
 pub use secret::secret_functions;
 pub use signature::{ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS};
 
@@ -69,7 +75,7 @@ fn failed(provider: impl FnOnce() -> Option<Provider>, reason: Reason) -> c_int 
             provider.raise(&reason);
         }
     }));
-    0
+    if reason == Reason::TOLD_BELOW_ZERO { -1 } else { 0 }
 }
 
 /// Makes a box for OpenSSL to hold; null where it can't be made.
@@ -203,6 +209,7 @@ unsafe extern "C" fn query(
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
     let isolated = || provider.is_some_and(|provider| provider.configuration().service.is_some());
+    let others = || provider.is_some_and(|provider| provider.libcrypto().has_pkey());
     let before_3_4 = || provider.is_some_and(|provider| provider.configuration().openssl < (3, 4));
     let _ = catch_unwind(AssertUnwindSafe(|| provider.map(early::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
@@ -213,16 +220,18 @@ unsafe extern "C" fn query(
         abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
         abi::OP_MAC => algorithms::MACS.as_ptr(),
         abi::OP_KDF => algorithms::KDFS.as_ptr(),
-        abi::OP_KEYMGMT if isolated() => algorithms::ISOLATED_KEYS.as_ptr(),
-        abi::OP_KEYMGMT => algorithms::KEYS.as_ptr(),
-        abi::OP_KEYEXCH if isolated() => algorithms::ISOLATED_EXCHANGES.as_ptr(),
-        abi::OP_KEYEXCH => algorithms::EXCHANGES.as_ptr(),
+        // Keys that another provider holds are there only where that can be called.
+        abi::OP_KEYMGMT if isolated() => algorithms::ISOLATED_KEYS.offered(others()),
+        abi::OP_KEYMGMT => algorithms::KEYS.offered(others()),
+        abi::OP_KEYEXCH if isolated() => algorithms::ISOLATED_EXCHANGES.offered(others()),
+        abi::OP_KEYEXCH => algorithms::EXCHANGES.offered(others()),
         abi::OP_SIGNATURE if isolated() && before_3_4() => {
-            algorithms::ISOLATED_SIGNATURES_BEFORE_3_4.as_ptr()
+            algorithms::ISOLATED_SIGNATURES_BEFORE_3_4.offered(others())
         }
-        abi::OP_SIGNATURE if isolated() => algorithms::ISOLATED_SIGNATURES.as_ptr(),
-        abi::OP_SIGNATURE if before_3_4() => algorithms::SIGNATURES_BEFORE_3_4.as_ptr(),
-        abi::OP_SIGNATURE => algorithms::SIGNATURES.as_ptr(),
+        abi::OP_SIGNATURE if isolated() => algorithms::ISOLATED_SIGNATURES.offered(others()),
+        abi::OP_SIGNATURE if before_3_4() => algorithms::SIGNATURES_BEFORE_3_4.offered(others()),
+        abi::OP_SIGNATURE => algorithms::SIGNATURES.offered(others()),
+        abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),

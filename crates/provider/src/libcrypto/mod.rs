@@ -15,6 +15,7 @@
 mod job;
 pub mod kdf;
 mod mac;
+pub mod pkey;
 
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
@@ -38,6 +39,7 @@ pub struct Libcrypto {
     mac: OnceLock<Option<mac::Functions>>,
     kdf: OnceLock<Option<kdf::Functions>>,
     job: OnceLock<Option<job::Functions>>,
+    pkey: OnceLock<Option<pkey::Functions>>,
 }
 
 impl Libcrypto {
@@ -65,6 +67,15 @@ impl Libcrypto {
 
     fn job(&self) -> Option<&job::Functions> {
         self.job.get_or_init(|| job::Functions::find(self)).as_ref()
+    }
+
+    fn pkey(&self) -> Result<&pkey::Functions> {
+        self.pkey.get_or_init(|| pkey::Functions::find(self)).as_ref().ok_or(HIDDEN)
+    }
+
+    /// Tells whether keys can be handed on to another provider. Nothing of libcrypto's is called.
+    pub fn has_pkey(&self) -> bool {
+        self.pkey().is_ok()
     }
 
     fn kdf(&self) -> Result<&kdf::Functions> {

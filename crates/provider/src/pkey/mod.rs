@@ -6,7 +6,15 @@
 //! Ref. provider-keymgmt(7), provider-keyexch(7), provider-signature(7).
 
 pub mod curve25519;
+pub mod ec;
+pub mod ecdh;
+pub mod ecdsa;
 pub mod ed25519;
+pub mod held;
+pub mod rsa;
+pub mod rsa_cipher;
+pub mod rsa_signature;
+pub mod signature;
 pub mod x25519;
 
 use std::ffi::CStr;
@@ -21,8 +29,10 @@ use crate::provider::Provider;
 pub struct Selection(pub i32);
 
 impl Selection {
-    const PRIVATE: i32 = 1;
-    const PUBLIC: i32 = 2;
+    pub const PRIVATE: i32 = 1;
+    pub const PUBLIC: i32 = 2;
+    /// The parameters of the group.
+    pub const GROUP: i32 = 4;
 
     pub fn has_private(self) -> bool {
         self.0 & Self::PRIVATE != 0
@@ -86,4 +96,20 @@ pub trait KeyType: Sized + 'static {
 /// Returns the features to which keys are bound.
 fn features() -> Result<millstream::Features> {
     Ok(millstream::features()?)
+}
+
+/// Turns a number as parameters have it, which is the machine's own order, into a big-endian one.
+fn big_endian(number: &mut [u8]) {
+    if cfg!(target_endian = "little") {
+        number.reverse();
+    }
+}
+
+/// Random bytes of the kernel's, for the engines.
+struct System;
+
+impl millstream::publickey::Random for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> std::result::Result<(), millstream::publickey::Error> {
+        crate::cipher::random(bytes).map_err(|_| millstream::publickey::Error::Random)
+    }
 }

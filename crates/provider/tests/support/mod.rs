@@ -126,6 +126,26 @@ libcrypto! {
     EVP_PKEY_fromdata_init: fn(Object) -> c_int;
     EVP_PKEY_fromdata: fn(Object, *mut Object, c_int, *mut Param) -> c_int;
     EVP_PKEY_pairwise_check: fn(Object) -> c_int;
+    EVP_PKEY_check: fn(Object) -> c_int;
+    EVP_PKEY_public_check: fn(Object) -> c_int;
+    EVP_PKEY_private_check: fn(Object) -> c_int;
+    EVP_PKEY_param_check: fn(Object) -> c_int;
+    EVP_PKEY_parameters_eq: fn(Object, Object) -> c_int;
+    EVP_PKEY_paramgen_init: fn(Object) -> c_int;
+    EVP_PKEY_set1_encoded_public_key: fn(Object, Bytes, usize) -> c_int;
+    EVP_PKEY_CTX_dup: fn(Object) -> Object;
+    EVP_PKEY_verify_init: fn(Object) -> c_int;
+    EVP_PKEY_verify: fn(Object, Bytes, usize, Bytes, usize) -> c_int;
+    EVP_PKEY_verify_recover_init: fn(Object) -> c_int;
+    EVP_PKEY_verify_recover: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_PKEY_encrypt_init: fn(Object) -> c_int;
+    EVP_PKEY_encrypt: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_PKEY_decrypt_init: fn(Object) -> c_int;
+    EVP_PKEY_decrypt: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_DigestSignUpdate: fn(Object, Bytes, usize) -> c_int;
+    EVP_DigestSignFinal: fn(Object, BytesMut, *mut usize) -> c_int;
+    EVP_DigestVerifyUpdate: fn(Object, Bytes, usize) -> c_int;
+    EVP_DigestVerifyFinal: fn(Object, Bytes, usize) -> c_int;
     EVP_PKEY_derive_init: fn(Object) -> c_int;
     EVP_PKEY_derive_set_peer: fn(Object, Object) -> c_int;
     EVP_PKEY_derive: fn(Object, BytesMut, *mut usize) -> c_int;
@@ -252,6 +272,11 @@ impl Param {
     /// Bytes to read, or a place for them.
     pub fn octets(key: &'static CStr, value: &mut [u8]) -> Self {
         Param::new(key, 5, value.as_mut_ptr().cast(), value.len())
+    }
+
+    /// A number of any length, in the machine's order of bytes.
+    pub fn number(key: &'static CStr, value: &mut [u8]) -> Self {
+        Param::new(key, 2, value.as_mut_ptr().cast(), value.len())
     }
 
     /// A place for a pointer to bytes.

@@ -100,7 +100,7 @@ impl Key {
 
     /// A parameter that is bytes.
     pub fn octets(&self, name: &'static CStr) -> Result<Vec<u8>, Refused> {
-        let mut value = vec![0; 1024];
+        let mut value = vec![0; 4096];
         let mut params = [Param::octets(name, &mut value), Param::END];
         // SAFETY: see the top.
         done(unsafe { (libcrypto().EVP_PKEY_get_params)(self.0, params.as_mut_ptr()) })?;
@@ -129,7 +129,7 @@ impl Key {
     /// The key in DER: PKCS #8, or SubjectPublicKeyInfo.
     pub fn encode(&self, private: bool) -> Result<Vec<u8>, Refused> {
         let encode = if private { libcrypto().i2d_PrivateKey } else { libcrypto().i2d_PUBKEY };
-        let mut out = vec![0; 4096];
+        let mut out = vec![0; 16384];
         let mut at = out.as_mut_ptr();
         // SAFETY: no key in the tests is longer.
         let len = unsafe { encode(self.0, &mut at) };
@@ -152,11 +152,26 @@ impl Key {
 
     /// Agrees with a peer on a secret.
     pub fn agree(&self, library: &Library, peer: &Key) -> Result<Vec<u8>, Refused> {
+        self.agree_with(library, peer, &[], 256)
+    }
+
+    /// Does the same with parameters, into so many bytes.
+    pub fn agree_with(
+        &self,
+        library: &Library,
+        peer: &Key,
+        params: &[Param],
+        room: usize,
+    ) -> Result<Vec<u8>, Refused> {
         let context = Context::of(library, self)?;
-        let (mut secret, mut len) = (vec![0; 256], 256);
+        let (mut secret, mut len) = (vec![0; room], room);
         // SAFETY: see the top.
         unsafe {
             done((libcrypto().EVP_PKEY_derive_init)(context.0))?;
+            // Some agreements have no parameters at all.
+            if !params.is_empty() {
+                done((libcrypto().EVP_PKEY_CTX_set_params)(context.0, ended(params).as_ptr()))?;
+            }
             done((libcrypto().EVP_PKEY_derive_set_peer)(context.0, peer.0))?;
             done((libcrypto().EVP_PKEY_derive)(context.0, secret.as_mut_ptr(), &mut len))?;
         }
@@ -174,7 +189,7 @@ impl Key {
     ) -> Result<Vec<u8>, Refused> {
         let context = Digest::new();
         let digest = digest.map_or(ptr::null(), CStr::as_ptr);
-        let (mut signature, mut len) = (vec![0; 1024], 1024);
+        let (mut signature, mut len) = (vec![0; 4096], 4096);
         let nothing = ptr::null_mut();
         // SAFETY: see the top.
         unsafe {
@@ -235,6 +250,228 @@ impl Key {
     }
 }
 
+impl Key {
+    /// A parameter that is a text.
+    pub fn text(&self, name: &'static CStr) -> Result<String, Refused> {
+        let mut value = vec![0u8; 256];
+        let mut param = Param::octets(name, &mut value);
+        param.data_type = 4;
+        let mut params = [param, Param::END];
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_PKEY_get_params)(self.0, params.as_mut_ptr()) })?;
+        value.truncate(if params[0].return_size == usize::MAX { 0 } else { params[0].return_size });
+        Ok(String::from_utf8(value).unwrap())
+    }
+
+    /// A parameter that is a number of any length, big-endian.
+    pub fn big(&self, name: &'static CStr, len: usize) -> Result<Vec<u8>, Refused> {
+        let mut value = vec![0; len];
+        let mut params = [Param::number(name, &mut value), Param::END];
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_PKEY_get_params)(self.0, params.as_mut_ptr()) })?;
+        value.reverse();
+        Ok(value)
+    }
+
+    /// What the four checks say: of the pair, the public part, the private part, and the parameters.
+    pub fn checks(&self, library: &Library) -> [c_int; 4] {
+        let context = Context::of(library, self).unwrap();
+        let libcrypto = libcrypto();
+        let said = [
+            libcrypto.EVP_PKEY_check,
+            libcrypto.EVP_PKEY_public_check,
+            libcrypto.EVP_PKEY_private_check,
+            libcrypto.EVP_PKEY_param_check,
+        ]
+        // SAFETY: see the top.
+        .map(|check| unsafe { check(context.0) });
+        refused();
+        said
+    }
+
+    /// Calls one of the operations that make something of an input.
+    pub fn transform(
+        &self,
+        library: &Library,
+        operation: Operation,
+        params: &[Param],
+        input: &[u8],
+    ) -> Result<Vec<u8>, Refused> {
+        let context = Context::of(library, self)?;
+        let (init, run) = operation.functions();
+        let (mut out, mut len, mut asked) = (vec![0; 4096], 4096, 0);
+        let at = input.as_ptr();
+        // SAFETY: see the top.
+        unsafe {
+            done(init(context.0))?;
+            done((libcrypto().EVP_PKEY_CTX_set_params)(context.0, ended(params).as_ptr()))?;
+            done(run(context.0, ptr::null_mut(), &mut asked, at, input.len()))?;
+            let copy = Context((libcrypto().EVP_PKEY_CTX_dup)(context.0));
+            drop(context);
+            done(run(copy.0, out.as_mut_ptr(), &mut len, at, input.len()))?;
+        }
+        assert!(len <= asked, "{operation:?}: {len} bytes, announced {asked}");
+        out.truncate(len);
+        Ok(out)
+    }
+
+    /// Verifies what was signed as it is: what OpenSSL returned, and the first error.
+    pub fn verify_directly(
+        &self,
+        library: &Library,
+        params: &[Param],
+        signed: &[u8],
+        signature: &[u8],
+    ) -> (c_int, Refused) {
+        let context = Context::of(library, self).unwrap();
+        // SAFETY: see the top.
+        unsafe {
+            let begun = (libcrypto().EVP_PKEY_verify_init)(context.0);
+            let set = (libcrypto().EVP_PKEY_CTX_set_params)(context.0, ended(params).as_ptr());
+            if (begun, set) != (1, 1) {
+                return (-9, refused());
+            }
+            let (at, signed_at) = (signature.as_ptr(), signed.as_ptr());
+            let said = (libcrypto().EVP_PKEY_verify)(context.0, at, signature.len(), signed_at, signed.len());
+            (said, refused())
+        }
+    }
+
+    /// Signs a message that comes in pieces, and goes on after a copy was signed: the signatures of the pieces up to `half`, and of all.
+    pub fn sign_pieces(
+        &self,
+        library: &Library,
+        digest: &CStr,
+        params: &[Param],
+        pieces: &[&[u8]],
+        half: usize,
+    ) -> Result<[Vec<u8>; 2], Refused> {
+        let context = Digest::new();
+        let nothing = ptr::null_mut();
+        let finish = |context: &Digest| {
+            let (mut signature, mut len) = (vec![0; 4096], 4096);
+            // SAFETY: see the top.
+            unsafe { done((libcrypto().EVP_DigestSignFinal)(context.0, signature.as_mut_ptr(), &mut len))? };
+            signature.truncate(len);
+            Ok(signature)
+        };
+        // SAFETY: see the top.
+        unsafe {
+            let digest = digest.as_ptr();
+            let (mut inner, properties) = (ptr::null_mut(), ptr::null());
+            let at = &raw mut inner;
+            done((libcrypto().EVP_DigestSignInit_ex)(
+                context.0,
+                at,
+                digest,
+                library.context,
+                properties,
+                self.0,
+                ptr::null(),
+            ))?;
+            done((libcrypto().EVP_PKEY_CTX_set_params)(inner, ended(params).as_ptr()))?;
+            let mut first = nothing;
+            for (i, piece) in pieces.iter().enumerate() {
+                if i == half {
+                    first = (libcrypto().EVP_MD_CTX_new)();
+                    done((libcrypto().EVP_MD_CTX_copy_ex)(first, context.0))?;
+                }
+                done((libcrypto().EVP_DigestSignUpdate)(context.0, piece.as_ptr(), piece.len()))?;
+            }
+            Ok([finish(&Digest(first))?, finish(&context)?])
+        }
+    }
+}
+
+/// The context of a signature of a message.
+pub struct Signing(Digest, Object);
+
+impl Signing {
+    /// Begins to sign with that digest.
+    pub fn new(key: &Key, library: &Library, digest: &CStr) -> Result<Self, Refused> {
+        let context = Digest::new();
+        let mut inner = ptr::null_mut();
+        let (digest, properties) = (digest.as_ptr(), ptr::null());
+        // SAFETY: see the top.
+        let begun = unsafe {
+            (libcrypto().EVP_DigestSignInit_ex)(
+                context.0,
+                &mut inner,
+                digest,
+                library.context,
+                properties,
+                key.0,
+                ptr::null(),
+            )
+        };
+        done(begun).map(|()| Signing(context, inner))
+    }
+
+    /// Sets parameters.
+    pub fn set(&self, params: &[Param]) -> Result<(), Refused> {
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_PKEY_CTX_set_params)(self.1, ended(params).as_ptr()) })
+    }
+
+    /// Takes a piece of the message.
+    pub fn update(&self, piece: &[u8]) -> Result<(), Refused> {
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_DigestSignUpdate)(self.0.0, piece.as_ptr(), piece.len()) })
+    }
+
+    /// Signs what came so far, into so many bytes.
+    pub fn finish(&self, room: usize) -> Result<Vec<u8>, Refused> {
+        let (mut signature, mut len) = (vec![0; room], room);
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_DigestSignFinal)(self.0.0, signature.as_mut_ptr(), &mut len) })?;
+        signature.truncate(len);
+        Ok(signature)
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &'static CStr) -> Result<c_int, Refused> {
+        let mut value = -99;
+        let mut params = [Param::int(name, &mut value), Param::END];
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_PKEY_CTX_get_params)(self.1, params.as_mut_ptr()) })?;
+        Ok(value)
+    }
+
+    /// A parameter that is bytes.
+    pub fn octets(&self, name: &'static CStr) -> Result<Vec<u8>, Refused> {
+        let mut value = vec![0; 256];
+        let mut params = [Param::octets(name, &mut value), Param::END];
+        // SAFETY: see the top.
+        done(unsafe { (libcrypto().EVP_PKEY_CTX_get_params)(self.1, params.as_mut_ptr()) })?;
+        value.truncate(if params[0].return_size == usize::MAX { 0 } else { params[0].return_size });
+        Ok(value)
+    }
+}
+
+/// An operation that makes something of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Sign,
+    Recover,
+    Encrypt,
+    Decrypt,
+}
+
+type Init = unsafe extern "C" fn(Object) -> c_int;
+type Run = unsafe extern "C" fn(Object, *mut u8, *mut usize, *const u8, usize) -> c_int;
+
+impl Operation {
+    fn functions(self) -> (Init, Run) {
+        let libcrypto = libcrypto();
+        match self {
+            Operation::Sign => (libcrypto.EVP_PKEY_sign_init, libcrypto.EVP_PKEY_sign),
+            Operation::Recover => (libcrypto.EVP_PKEY_verify_recover_init, libcrypto.EVP_PKEY_verify_recover),
+            Operation::Encrypt => (libcrypto.EVP_PKEY_encrypt_init, libcrypto.EVP_PKEY_encrypt),
+            Operation::Decrypt => (libcrypto.EVP_PKEY_decrypt_init, libcrypto.EVP_PKEY_decrypt),
+        }
+    }
+}
+
 /// An `EVP_MD_CTX`.
 struct Digest(Object);
 
@@ -249,5 +486,25 @@ impl Drop for Digest {
     fn drop(&mut self) {
         // SAFETY: see the top.
         unsafe { (libcrypto().EVP_MD_CTX_free)(self.0) }
+    }
+}
+
+/// Runs tests of this program once more, and returns what they have counted: operations by the name of the algorithm.
+pub fn counted(tests: &[&str]) -> impl Fn(&str) -> u64 {
+    use millstream::tally::Tally;
+
+    let file = std::env::temp_dir().join(format!("millstream-tally.{}", std::process::id()));
+    let tally = Tally::create(&file).unwrap();
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .arg("--exact")
+        .args(tests)
+        .env("MILLSTREAM_TALLY", &file)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    let counts = tally.read();
+    std::fs::remove_file(&file).unwrap();
+    move |name| {
+        counts.iter().filter(|counted| counted.algorithm == name).map(|counted| counted.operations).sum()
     }
 }

@@ -1,0 +1,83 @@
+//! Keys of elliptic curves: those of P-256, P-384 and P-521 have an engine.
+//!
+//! Ref. EVP_PKEY-EC(7).
+
+use std::ffi::CStr;
+
+use millstream::publickey::ecdsa::{Curve, MAX_BYTES, MAX_POINT, PrivateKey, PublicKey};
+use zeroize::Zeroizing;
+
+use super::Selection;
+use super::held::Family;
+use crate::abi::{self, OCTET_STRING, UNSIGNED_INTEGER, UTF8_STRING};
+use crate::libcrypto::pkey::Held;
+
+/// The family of these keys.
+pub struct Ec;
+
+/// A key as the engine has it.
+#[derive(Default)]
+pub struct Engine {
+    pub private: Option<PrivateKey>,
+    pub public: Option<PublicKey>,
+}
+
+impl Engine {
+    /// Returns the curve; none if the key is none of the engine's.
+    pub fn curve(&self) -> Option<Curve> {
+        let private = self.private.as_ref().map(PrivateKey::curve);
+        private.or_else(|| self.public.as_ref().map(PublicKey::curve))
+    }
+}
+
+impl Family for Ec {
+    const NAMES: &'static CStr = c"EC:id-ecPublicKey:1.2.840.10045.2.1";
+    const NAME: &'static CStr = c"EC";
+    type Engine = Engine;
+
+    fn engine(held: &Held) -> Engine {
+        read(held).unwrap_or_default()
+    }
+
+    fn operation(operation: i32) -> &'static CStr {
+        if operation == abi::OP_KEYEXCH { c"ECDH" } else { c"ECDSA" }
+    }
+
+    /// A public key of the engine's is a point of the curve, and not the identity. The curves have no cofactor, so nothing else is
+    /// to be examined (SP 800-56A Rev. 3 §5.6.2.3.4), least of all by a multiplication with the order.
+    fn is_valid(engine: &Engine, selection: i32) -> bool {
+        selection == Selection::PUBLIC && engine.public.is_some()
+    }
+}
+
+/// Reads the parts of a key; none if it has no group, or another one.
+fn read(held: &Held) -> Option<Engine> {
+    // A key without a group would be an error.
+    if !held.has(Selection::GROUP) {
+        return None;
+    }
+    let mut name = [0; 80];
+    let [len] = held.octets([(c"group", UTF8_STRING, &mut name)])?;
+    let curve = match name.get(..len?)? {
+        b"prime256v1" | b"P-256" | b"secp256r1" => Curve::P256,
+        b"secp384r1" | b"P-384" => Curve::P384,
+        b"secp521r1" | b"P-521" => Curve::P521,
+        _ => return None,
+    };
+    let features = super::features().ok()?;
+    let mut engine = Engine::default();
+    if held.has(Selection::PUBLIC) {
+        let mut point = [0; MAX_POINT];
+        let [len] = held.octets([(c"pub", OCTET_STRING, &mut point)])?;
+        engine.public = PublicKey::new(features, curve, point.get(..len?)?).ok();
+    }
+    if held.has(Selection::PRIVATE) {
+        let mut scalar = Zeroizing::new([0; MAX_BYTES]);
+        let scalar = &mut scalar[..curve.bytes()];
+        let [len] = held.octets([(c"priv", UNSIGNED_INTEGER, &mut *scalar)])?;
+        len?;
+        super::big_endian(scalar);
+        engine.private = PrivateKey::new(features, curve, scalar).ok();
+    }
+    Some(engine)
+}

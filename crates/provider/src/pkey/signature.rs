@@ -1,0 +1,479 @@
+//! Signatures with keys that another provider holds: ECDSA and RSA.
+//!
+//! What a caller sets is kept by a context of that provider, so that every parameter means here what it means there, and is refused in the
+//! same words; it is made when it is first needed. The message is hashed here if the digest is one of ours. When the signature
+//! is made or compared, the engine does it if it has the key and knows all that was set; else the other provider gets the
+//! digest. It gets it too when the engine fails, and says why.
+//!
+//! Ref. provider-signature(7).
+
+use std::ffi::{CStr, CString};
+use std::mem;
+
+use millstream::hash::{Hash, Hasher};
+use millstream::tally::Row;
+
+use super::held::{Family, Key, Operation};
+use crate::abi::{self, signature as id};
+use crate::algorithms::digest_named;
+use crate::count::Count;
+use crate::digest;
+use crate::error::{Reason, Result};
+use crate::libcrypto::pkey::{Context, Copied, Numbers, Out};
+use crate::mac::excludes_us;
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// A signature algorithm.
+pub trait Scheme: 'static {
+    /// The keys.
+    type Family: Family;
+    /// OpenSSL's names.
+    const NAMES: &'static CStr;
+    /// The first of them.
+    const NAME: &'static CStr;
+    /// The parameters of a context that plans follow. Any other hands the context over.
+    const KNOWN: &'static [&'static CStr];
+    /// True if a signature can give back what was signed.
+    const RECOVERS: bool;
+    /// The steps of the engine.
+    type Plan;
+
+    /// Tells whether the engine has the part of the key that signs, or that verifies.
+    fn has(engine: &Engine<Self>, signs: bool) -> bool;
+    /// Returns the most bytes of a signature.
+    fn size(engine: &Engine<Self>) -> usize;
+    /// Returns the row in which operations are counted.
+    fn row(engine: &Engine<Self>, provider: Provider) -> Option<Row>;
+    /// Returns the steps; none if the engine lacks one of them.
+    fn plan(engine: &Engine<Self>, asked: &Asked<'_>) -> Option<Self::Plan>;
+    /// Writes a signature to the front of `out`; returns its length, or none if the engine fails.
+    fn sign(engine: &Engine<Self>, plan: &Self::Plan, digest: &[u8], out: &mut [u8]) -> Option<usize>;
+    /// Compares a signature. A signature that does not verify is compared once more by the other provider.
+    fn verify(engine: &Engine<Self>, plan: &Self::Plan, digest: &[u8], signature: &[u8]) -> bool;
+}
+
+/// The key of a scheme as its engine has it.
+pub type Engine<S> = <<S as Scheme>::Family as Family>::Engine;
+
+/// The digest that is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// None was named: what is signed comes as it is.
+    Nothing,
+    Ours(Hash),
+    Others,
+}
+
+impl Named {
+    pub fn of(name: &str) -> Self {
+        match name {
+            "" => Named::Nothing,
+            name => digest_named(name).map_or(Named::Others, Named::Ours),
+        }
+    }
+
+    /// Returns the hash, if it is one of ours.
+    pub fn ours(self) -> Option<Hash> {
+        match self {
+            Named::Ours(hash) => Some(hash),
+            _ => None,
+        }
+    }
+}
+
+/// What a caller has set.
+pub struct Asked<'a> {
+    pub digest: Named,
+    /// The context with all other parameters; none if nothing was set.
+    pub others: Option<&'a Context>,
+}
+
+/// The call that a context was initialised by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    Sign,
+    Verify,
+    Recover,
+    DigestSign,
+    DigestVerify,
+}
+
+impl Begun {
+    fn number(self) -> i32 {
+        match self {
+            Begun::Sign => id::SIGN_INIT,
+            Begun::Verify => id::VERIFY_INIT,
+            Begun::Recover => id::VERIFY_RECOVER_INIT,
+            Begun::DigestSign => id::DIGEST_SIGN_INIT,
+            Begun::DigestVerify => id::DIGEST_VERIFY_INIT,
+        }
+    }
+
+    fn hashes(self) -> bool {
+        matches!(self, Begun::DigestSign | Begun::DigestVerify)
+    }
+
+    fn signs(self) -> bool {
+        matches!(self, Begun::Sign | Begun::DigestSign)
+    }
+}
+
+/// The message.
+enum Message {
+    /// It is not hashed here, or there is none.
+    Others,
+    Ours(Hasher),
+    Finished,
+}
+
+/// The context of a signature.
+pub struct Signature<S: Scheme> {
+    provider: Provider,
+    properties: Option<CString>,
+    key: Option<Key<S::Family>>,
+    begun: Begun,
+    /// The digest that was named with the key.
+    digest: Option<CString>,
+    others: Option<Context>,
+    /// The parameters that were set, as they came.
+    said: Vec<Copied>,
+    /// True if a parameter was set that the engine lacks.
+    handed: bool,
+    message: Message,
+    /// The bytes of the message so far.
+    fed: usize,
+    count: Count,
+}
+
+const NUMBERS: Numbers = Numbers {
+    operation: abi::OP_SIGNATURE,
+    new: id::NEWCTX,
+    free: id::FREECTX,
+    duplicate: id::DUPCTX,
+    get: id::GET_CTX_PARAMS,
+    gettable: id::GETTABLE_CTX_PARAMS,
+    set: id::SET_CTX_PARAMS,
+    settable: id::SETTABLE_CTX_PARAMS,
+};
+
+/// The most bytes of a signature that an engine makes.
+const LONGEST: usize = millstream::publickey::rsa::MAX_BYTES;
+
+impl<S: Scheme> Signature<S> {
+    pub fn new(provider: Provider, properties: Option<&CStr>) -> Self {
+        Signature {
+            provider,
+            properties: properties.map(CStr::to_owned),
+            key: None,
+            begun: Begun::Sign,
+            digest: None,
+            others: None,
+            said: Vec::new(),
+            handed: false,
+            message: Message::Others,
+            fed: 0,
+            count: Count::default(),
+        }
+    }
+
+    fn key(&self) -> Result<&Key<S::Family>> {
+        self.key.as_ref().ok_or(Reason::NO_KEY_SET)
+    }
+
+    /// Begins to sign or verify: with a key, or once more with the one that is there.
+    pub fn begin(
+        &mut self,
+        begun: Begun,
+        digest: Option<&CStr>,
+        key: Option<&Key<S::Family>>,
+        params: Params<'_>,
+    ) -> Result<()> {
+        match key {
+            Some(key) => {
+                self.key = Some(key.clone());
+                (self.others, self.handed) = (None, self.properties.as_deref().is_some_and(excludes));
+                self.said.clear();
+                self.digest = digest.map(CStr::to_owned);
+                if let Some(row) = S::row(key.engine(), self.provider) {
+                    self.count.bind(row);
+                }
+            }
+            None => {
+                self.key()?;
+                // Which parameters are kept differs, and the other provider knows.
+                self.handed |= !self.said.is_empty();
+                self.digest = digest.map(CStr::to_owned).or(self.digest.take());
+            }
+        }
+        (self.begun, self.fed) = (begun, 0);
+        match self.others.take() {
+            Some(mut others) => {
+                let again = key.is_none();
+                if begun.hashes() {
+                    others.init_digest(begun.number(), digest, again, params)?;
+                } else {
+                    others.init(begun.number(), again, params)?;
+                }
+                self.others = Some(others);
+            }
+            None if !params.is_empty() || !self.is_ours()? => {
+                self.others = Some(self.context(begun, params)?);
+            }
+            None => {}
+        }
+        self.note(params)?;
+        self.message = match self.named().ours() {
+            Some(hash) if begun.hashes() && self.is_ours()? => {
+                Message::Ours(Hasher::with_kernel(*digest::kernel(hash)?))
+            }
+            _ => Message::Others,
+        };
+        Ok(())
+    }
+
+    /// Tells whether the engine may have a part in the operation.
+    fn is_ours(&self) -> Result<bool> {
+        let engine = self.key()?.engine();
+        let hashed = !self.begun.hashes() || self.named().ours().is_some();
+        Ok(!self.handed && hashed && self.begun != Begun::Recover && S::has(engine, self.begun.signs()))
+    }
+
+    /// Returns the digest that was named.
+    fn named(&self) -> Named {
+        match (&self.digest, &self.others) {
+            (Some(name), _) => name.to_str().map_or(Named::Others, Named::of),
+            (None, Some(others)) => others.text(c"digest").map_or(Named::Nothing, |name| Named::of(&name)),
+            (None, None) => Named::Nothing,
+        }
+    }
+
+    /// Makes a context of the other provider.
+    fn context(&self, begun: Begun, params: Params<'_>) -> Result<Context> {
+        let held = self.key()?.held().clone();
+        let mut others = Context::new(held, &NUMBERS, S::NAME, self.properties.as_deref())?;
+        if begun.hashes() {
+            others.init_digest(begun.number(), self.digest.as_deref(), false, params)?;
+        } else {
+            others.init(begun.number(), false, params)?;
+        }
+        Ok(others)
+    }
+
+    /// Remembers parameters that the other provider has taken.
+    fn note(&mut self, params: Params<'_>) -> Result<()> {
+        if params.is_empty() {
+            return Ok(());
+        }
+        for param in params {
+            let is_query = param.key().to_bytes().ends_with(b"properties");
+            self.handed |=
+                !S::KNOWN.contains(&param.key()) || is_query && param.text().is_ok_and(excludes_us);
+        }
+        self.said.push(Copied::new(self.provider, params)?);
+        Ok(())
+    }
+
+    /// Answers questions about the digest.
+    pub fn get_digest(&mut self, params: Params<'_>) -> Result<()> {
+        self.others()?.get_by(id::GET_CTX_MD_PARAMS, params)
+    }
+
+    /// Sets parameters of the digest. None of ours has any in a signature, so the message is the other provider's from then on.
+    pub fn set_digest(&mut self, params: Params<'_>) -> Result<()> {
+        if self.fed > 0 && matches!(self.message, Message::Ours(_)) {
+            return Err(Reason::FAILED_TO_SET_PARAMETER
+                .with("a digest's parameters can't be set after the beginning of a message"));
+        }
+        self.others()?.set_by(id::SET_CTX_MD_PARAMS, params)?;
+        if !params.is_empty() {
+            self.message = Message::Others;
+        }
+        Ok(())
+    }
+
+    /// Takes a piece of the message.
+    pub fn update(&mut self, data: &[u8]) -> Result<()> {
+        self.fed += data.len();
+        match &mut self.message {
+            Message::Ours(hasher) => {
+                hasher.update(data);
+                Ok(())
+            }
+            Message::Finished => Err(Reason::UPDATE_CALL_OUT_OF_ORDER),
+            Message::Others => {
+                let signs = self.begun.signs();
+                let number = if signs { id::DIGEST_SIGN_UPDATE } else { id::DIGEST_VERIFY_UPDATE };
+                self.others()?.update(number, data)
+            }
+        }
+    }
+
+    /// Ends a message; returns its digest, or none if the other provider hashes.
+    fn hashed(&mut self) -> Result<Option<millstream::hash::Digest>> {
+        match mem::replace(&mut self.message, Message::Finished) {
+            Message::Ours(hasher) => Ok(Some(hasher.finish())),
+            Message::Finished => Err(Reason::FINAL_CALL_OUT_OF_ORDER),
+            Message::Others => {
+                self.message = Message::Others;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the most bytes of a signature, where the engine may make it.
+    fn size(&self) -> Result<Option<usize>> {
+        Ok(if self.is_ours()? { Some(S::size(self.key()?.engine())) } else { None })
+    }
+
+    /// Ends the message, and signs it.
+    pub fn finish(&mut self, out: Out) -> Result<()> {
+        if out.is_question()
+            && let Some(size) = self.size()?
+        {
+            return out.answer(size);
+        }
+        if out.is_question() {
+            return self.others()?.finish(id::DIGEST_SIGN_FINAL, out);
+        }
+        match self.hashed()? {
+            Some(digest) => self.produce(&digest, out),
+            None => self.others()?.finish(id::DIGEST_SIGN_FINAL, out),
+        }
+    }
+
+    /// Signs a digest that the caller has computed, or what else is to be signed as it is.
+    pub fn sign(&mut self, out: Out, signed: &[u8]) -> Result<()> {
+        match self.size()? {
+            Some(size) if out.is_question() => out.answer(size),
+            Some(_) if self.begun == Begun::Sign => {
+                self.fed = signed.len();
+                self.produce(signed, out)
+            }
+            _ => self.others()?.transform(id::SIGN, out, signed),
+        }
+    }
+
+    fn plan(&self) -> Option<S::Plan> {
+        if !self.is_ours().ok()? {
+            return None;
+        }
+        let asked = Asked { digest: self.named(), others: self.others.as_ref() };
+        S::plan(self.key.as_ref()?.engine(), &asked)
+    }
+
+    fn produce(&mut self, signed: &[u8], out: Out) -> Result<()> {
+        let engine = self.key()?.engine();
+        if let Some(plan) = self.plan().filter(|_| out.room() >= S::size(engine)) {
+            let mut signature = [0; LONGEST];
+            if let Some(len) = S::sign(engine, &plan, signed, &mut signature) {
+                self.count.add(self.fed);
+                return out.write(&signature[..len]);
+            }
+        }
+        match self.begun {
+            Begun::DigestSign => self.directly(Begun::Sign)?.transform(id::SIGN, out, signed),
+            _ => self.others()?.transform(id::SIGN, out, signed),
+        }
+    }
+
+    /// Ends the message, and compares a signature with it.
+    pub fn finish_verify(&mut self, signature: &[u8]) -> Result<()> {
+        match self.hashed()? {
+            Some(digest) => self.compare(&digest, signature),
+            None => self.others()?.update(id::DIGEST_VERIFY_FINAL, signature),
+        }
+    }
+
+    /// Compares a signature with a digest that the caller has computed.
+    pub fn verify(&mut self, signature: &[u8], signed: &[u8]) -> Result<()> {
+        if self.begun != Begun::Verify {
+            return self.others()?.verify(id::VERIFY, signature, signed);
+        }
+        self.fed = signed.len();
+        self.compare(signed, signature)
+    }
+
+    fn compare(&mut self, signed: &[u8], signature: &[u8]) -> Result<()> {
+        let engine = self.key()?.engine();
+        let planned = self.plan();
+        if let Some(plan) = &planned
+            && S::verify(engine, plan, signed, signature)
+        {
+            self.count.add(self.fed);
+            return Ok(());
+        }
+        match self.begun {
+            Begun::DigestVerify => self.directly(Begun::Verify)?.verify(id::VERIFY, signature, signed),
+            _ => self.others()?.verify(id::VERIFY, signature, signed),
+        }
+    }
+
+    /// Returns what was signed.
+    pub fn recover(&mut self, out: Out, signature: &[u8]) -> Result<()> {
+        self.others()?.transform(id::VERIFY_RECOVER, out, signature)
+    }
+
+    /// Makes a context of the other provider that takes the digest of a message which was hashed here, with all that was set.
+    fn directly(&self, begun: Begun) -> Result<Context> {
+        let mut context = self.context(begun, Params::NONE)?;
+        if let Some(name) = &self.digest {
+            context.set_text(c"digest", name)?;
+        }
+        self.said.iter().try_for_each(|said| context.set(said.params()))?;
+        Ok(context)
+    }
+}
+
+impl<S: Scheme> Operation for Signature<S> {
+    type Family = S::Family;
+    const ALGORITHM: &'static CStr = S::NAME;
+    const NUMBERS: &'static Numbers = &NUMBERS;
+
+    fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    fn duplicate(&self) -> Result<Self> {
+        Ok(Signature {
+            provider: self.provider,
+            properties: self.properties.clone(),
+            key: self.key.clone(),
+            begun: self.begun,
+            digest: self.digest.clone(),
+            others: self.others.as_ref().map(Context::duplicate).transpose()?,
+            said: self.said.iter().map(Copied::duplicate).collect::<Result<_>>()?,
+            handed: self.handed,
+            message: match &self.message {
+                Message::Others => Message::Others,
+                Message::Ours(hasher) => Message::Ours(hasher.clone()),
+                Message::Finished => Message::Finished,
+            },
+            fed: self.fed,
+            count: self.count.clone(),
+        })
+    }
+
+    fn others(&mut self) -> Result<&mut Context> {
+        if self.others.is_none() {
+            self.others = Some(self.context(self.begun, Params::NONE)?);
+        }
+        self.others.as_mut().ok_or(Reason::INTERNAL)
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<()> {
+        if params.is_empty() {
+            return Ok(());
+        }
+        self.others()?.set(params)?;
+        self.note(params)?;
+        if self.handed && self.fed == 0 && matches!(self.message, Message::Ours(_)) {
+            self.message = Message::Others;
+        }
+        Ok(())
+    }
+}
+
+fn excludes(properties: &CStr) -> bool {
+    properties.to_str().map_or(true, excludes_us)
+}
