@@ -47,7 +47,7 @@ impl<F: Family> Clone for Key<F> {
 impl<F: Family> Key<F> {
     /// Makes a key without any part.
     pub fn new(provider: Provider) -> Result<Self> {
-        Ok(Key::of(provider, Home::find(provider, F::NAME)?.key()?))
+        Ok(Key::of(provider, Held::new(Home::find(provider, F::NAME)?)?))
     }
 
     /// Takes a key that another provider has made.

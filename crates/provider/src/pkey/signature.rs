@@ -8,7 +8,6 @@
 //! Ref. provider-signature(7).
 
 use std::ffi::{CStr, CString};
-use std::mem;
 
 use millstream::hash::{Hash, Hasher};
 use millstream::tally::Row;
@@ -119,14 +118,6 @@ impl Begun {
     }
 }
 
-/// The message.
-enum Message {
-    /// It is not hashed here, or there is none.
-    Others,
-    Ours(Hasher),
-    Finished,
-}
-
 /// The context of a signature.
 pub struct Signature<S: Scheme> {
     provider: Provider,
@@ -140,7 +131,10 @@ pub struct Signature<S: Scheme> {
     said: Vec<Copied>,
     /// True if a parameter was set that the engine lacks.
     handed: bool,
-    message: Message,
+    /// The message, if it is hashed here.
+    hasher: Option<Hasher>,
+    /// True if it was hashed here, and ended.
+    finished: bool,
     /// The bytes of the message so far.
     fed: usize,
     count: Count,
@@ -171,7 +165,8 @@ impl<S: Scheme> Signature<S> {
             others: None,
             said: Vec::new(),
             handed: false,
-            message: Message::Others,
+            hasher: None,
+            finished: false,
             fed: 0,
             count: Count::default(),
         }
@@ -223,11 +218,12 @@ impl<S: Scheme> Signature<S> {
             None => {}
         }
         self.note(params)?;
-        self.message = match self.named().ours() {
+        self.finished = false;
+        self.hasher = match self.named().ours() {
             Some(hash) if begun.hashes() && self.is_ours()? => {
-                Message::Ours(Hasher::with_kernel(*digest::kernel(hash)?))
+                Some(Hasher::with_kernel(*digest::kernel(hash)?))
             }
-            _ => Message::Others,
+            _ => None,
         };
         Ok(())
     }
@@ -281,13 +277,13 @@ impl<S: Scheme> Signature<S> {
 
     /// Sets parameters of the digest. None of ours has any in a signature, so the message is the other provider's from then on.
     pub fn set_digest(&mut self, params: Params<'_>) -> Result<()> {
-        if self.fed > 0 && matches!(self.message, Message::Ours(_)) {
+        if self.finished || self.fed > 0 && self.hasher.is_some() {
             return Err(Reason::FAILED_TO_SET_PARAMETER
                 .with("a digest's parameters can't be set after the beginning of a message"));
         }
         self.others()?.set_by(id::SET_CTX_MD_PARAMS, params)?;
         if !params.is_empty() {
-            self.message = Message::Others;
+            self.hasher = None;
         }
         Ok(())
     }
@@ -295,30 +291,26 @@ impl<S: Scheme> Signature<S> {
     /// Takes a piece of the message.
     pub fn update(&mut self, data: &[u8]) -> Result<()> {
         self.fed += data.len();
-        match &mut self.message {
-            Message::Ours(hasher) => {
-                hasher.update(data);
-                Ok(())
-            }
-            Message::Finished => Err(Reason::UPDATE_CALL_OUT_OF_ORDER),
-            Message::Others => {
-                let signs = self.begun.signs();
-                let number = if signs { id::DIGEST_SIGN_UPDATE } else { id::DIGEST_VERIFY_UPDATE };
-                self.others()?.update(number, data)
-            }
+        if self.finished {
+            return Err(Reason::UPDATE_CALL_OUT_OF_ORDER);
         }
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(data);
+            return Ok(());
+        }
+        let signs = self.begun.signs();
+        let number = if signs { id::DIGEST_SIGN_UPDATE } else { id::DIGEST_VERIFY_UPDATE };
+        self.others()?.update(number, data)
     }
 
     /// Ends a message; returns its digest, or none if the other provider hashes.
     fn hashed(&mut self) -> Result<Option<millstream::hash::Digest>> {
-        match mem::replace(&mut self.message, Message::Finished) {
-            Message::Ours(hasher) => Ok(Some(hasher.finish())),
-            Message::Finished => Err(Reason::FINAL_CALL_OUT_OF_ORDER),
-            Message::Others => {
-                self.message = Message::Others;
-                Ok(None)
-            }
+        if self.finished {
+            return Err(Reason::FINAL_CALL_OUT_OF_ORDER);
         }
+        let hasher = self.hasher.take();
+        self.finished = hasher.is_some();
+        Ok(hasher.map(Hasher::finish))
     }
 
     /// Returns the most bytes of a signature, where the engine may make it.
@@ -444,11 +436,8 @@ impl<S: Scheme> Operation for Signature<S> {
             others: self.others.as_ref().map(Context::duplicate).transpose()?,
             said: self.said.iter().map(Copied::duplicate).collect::<Result<_>>()?,
             handed: self.handed,
-            message: match &self.message {
-                Message::Others => Message::Others,
-                Message::Ours(hasher) => Message::Ours(hasher.clone()),
-                Message::Finished => Message::Finished,
-            },
+            hasher: self.hasher.clone(),
+            finished: self.finished,
             fed: self.fed,
             count: self.count.clone(),
         })
@@ -467,8 +456,9 @@ impl<S: Scheme> Operation for Signature<S> {
         }
         self.others()?.set(params)?;
         self.note(params)?;
-        if self.handed && self.fed == 0 && matches!(self.message, Message::Ours(_)) {
-            self.message = Message::Others;
+        // What was hashed here already is signed as a digest in the end.
+        if self.handed && self.fed == 0 {
+            self.hasher = None;
         }
         Ok(())
     }
