@@ -1,4 +1,4 @@
-//! Rows of public-key algorithms: what they do with private keys. A peer's key is public.
+//! Rows of X25519 and Ed25519.
 
 use millstream_publickey::ed25519::{self, ED25519, ED25519_LANES, SignJob};
 use millstream_publickey::x25519::{self, PublicKey, X25519, X25519_LANES};
@@ -15,17 +15,6 @@ const LANES: usize = 8;
 /// Bytes of a message, which is secret too: the signature tells something of it only to who has it.
 const MESSAGE: usize = 77;
 
-/// Returns the trials of a row of a public-key table; none for another table.
-pub fn trials(row: Row) -> Option<Vec<Trial>> {
-    match row.algorithm {
-        "x25519" => x25519(row),
-        "x25519-lanes" => x25519_lanes(row),
-        "ed25519" => ed25519(row),
-        "ed25519-lanes" => ed25519_lanes(row),
-        _ => None,
-    }
-}
-
 /// The public key of a peer: the base point.
 fn peer() -> PublicKey {
     let mut bytes = [0; KEY];
@@ -33,7 +22,7 @@ fn peer() -> PublicKey {
     PublicKey::new(&bytes).expect("32 bytes")
 }
 
-fn x25519(row: Row) -> Option<Vec<Trial>> {
+pub(super) fn x25519(row: Row) -> Option<Vec<Trial>> {
     let bound = X25519.named(row.features, row.name)?;
     let key = move |bytes: &[u8]| x25519::PrivateKey::with_kernel(bound, bytes).expect("32 bytes");
     let trial = |what: &str, run: crate::trial::Run| {
@@ -54,7 +43,7 @@ fn x25519(row: Row) -> Option<Vec<Trial>> {
     ])
 }
 
-fn x25519_lanes(row: Row) -> Option<Vec<Trial>> {
+pub(super) fn x25519_lanes(row: Row) -> Option<Vec<Trial>> {
     let lanes = x25519::Lanes::with_kernel(X25519_LANES.named(row.features, row.name)?);
     let features = row.features;
     let keys = move |bytes: &[u8]| -> Vec<x25519::PrivateKey> {
@@ -90,7 +79,7 @@ fn x25519_lanes(row: Row) -> Option<Vec<Trial>> {
     ])
 }
 
-fn ed25519(row: Row) -> Option<Vec<Trial>> {
+pub(super) fn ed25519(row: Row) -> Option<Vec<Trial>> {
     let bound = ED25519.named(row.features, row.name)?;
     let features = row.features;
     let what = "key and signature";
@@ -102,7 +91,7 @@ fn ed25519(row: Row) -> Option<Vec<Trial>> {
     Some(vec![Trial::new(row.algorithm, bound.kernel(), what, KEY, &[MESSAGE], run)])
 }
 
-fn ed25519_lanes(row: Row) -> Option<Vec<Trial>> {
+pub(super) fn ed25519_lanes(row: Row) -> Option<Vec<Trial>> {
     let features = row.features;
     let lanes = ed25519::Lanes::with_kernel(ED25519_LANES.named(features, row.name)?, features);
     let run = move |bytes: &[u8], parts: &mut [crate::Part<'_>]| {

@@ -1,0 +1,23 @@
+//! Rows of public-key algorithms: what they do with private keys. A peer's key is public.
+
+mod curve25519;
+mod rsa;
+mod weierstrass;
+
+use crate::Row;
+use crate::trial::Trial;
+
+/// Returns the trials of a row of a public-key table; none for another table.
+pub fn trials(row: Row) -> Option<Vec<Trial>> {
+    match row.algorithm {
+        "x25519" => curve25519::x25519(row),
+        "x25519-lanes" => curve25519::x25519_lanes(row),
+        "ed25519" => curve25519::ed25519(row),
+        "ed25519-lanes" => curve25519::ed25519_lanes(row),
+        "p256" | "p384" | "p521" => weierstrass::one(row),
+        "p256-lanes" => weierstrass::lanes(row),
+        "rsa" => rsa::one(row),
+        "rsa-lanes" => rsa::lanes(row),
+        _ => None,
+    }
+}

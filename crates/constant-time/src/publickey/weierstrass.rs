@@ -1,0 +1,131 @@
+//! Rows of the curves P-256, P-384 and P-521.
+
+use millstream_engines::hash::Hash;
+use millstream_publickey::Error;
+use millstream_publickey::ecdh::AgreeJob;
+use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, SignJob};
+use millstream_publickey::weierstrass::{P256_LANES, PublicJob};
+
+use crate::trial::{Run, Trial};
+use crate::{Part, Row};
+
+/// The number of operations that are done together.
+const LANES: usize = 8;
+
+/// A digest, which is public.
+const DIGEST: [u8; 32] = [0x5a; 32];
+
+/// A source that gives the same bytes again and again.
+struct Same;
+
+impl millstream_publickey::Random for Same {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.fill(0x6b);
+        Ok(())
+    }
+}
+
+/// Keeps a scalar below the order: the highest bits that the curve does not use are cleared.
+fn below_order(curve: Curve, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[0] &= 0xff >> (8 * bytes.len() + 1 - curve.bits());
+    bytes
+}
+
+/// The public key of a peer.
+fn peer(row: Row, curve: Curve) -> PublicKey {
+    let mut one = vec![0; curve.bytes()];
+    one[curve.bytes() - 1] = 1;
+    PrivateKey::new(row.features, curve, &one).expect("a scalar").public()
+}
+
+pub(super) fn one(row: Row) -> Option<Vec<Trial>> {
+    let curve = Curve::ALL.into_iter().find(|curve| curve.table().algorithm.name == row.algorithm)?;
+    let bound = curve.table().named(row.features, row.name)?;
+    let len = curve.bytes();
+    let key = move |bytes: &[u8]| {
+        PrivateKey::with_kernel(row.features, bound, &below_order(curve, bytes)).expect("a scalar")
+    };
+    let peer = peer(row, curve);
+    let trial = |what: &str, data: usize, run: Run| {
+        Trial::new(row.algorithm, bound.kernel(), what, len, &[data], run)
+    };
+    Some(vec![
+        trial(
+            "public key",
+            1 + 2 * len,
+            Box::new(move |bytes, parts| parts[0].data.copy_from_slice(&key(bytes).public().to_bytes())),
+        ),
+        trial(
+            "sign",
+            2 * len,
+            Box::new(move |bytes, parts| {
+                let message = Message::digest(Hash::Sha256, &DIGEST);
+                let signature = key(bytes).sign(&message, &mut Same).expect("a signature");
+                parts[0].data.copy_from_slice(&signature);
+            }),
+        ),
+        trial(
+            "agree",
+            len,
+            Box::new(move |bytes, parts| {
+                parts[0].data.copy_from_slice(&key(bytes).agree(&peer).expect("one curve"));
+            }),
+        ),
+    ])
+}
+
+pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
+    let bound = P256_LANES.named(row.features, row.name)?;
+    let len = Curve::P256.bytes();
+    let keys = move |bytes: &[u8]| -> Vec<PrivateKey> {
+        let key = |bytes: &[u8]| PrivateKey::new(row.features, Curve::P256, &below_order(Curve::P256, bytes));
+        bytes.chunks(len).map(|bytes| key(bytes).expect("a scalar")).collect()
+    };
+    let peer = peer(row, Curve::P256);
+    let trial = |what: &str, data: usize, run: Run| {
+        Trial::new(row.algorithm, bound.kernel(), what, LANES * len, &[data; LANES], run)
+    };
+    Some(vec![
+        trial(
+            "public keys",
+            1 + 2 * len,
+            Box::new(move |bytes, parts| {
+                let keys = keys(bytes);
+                let mut jobs: Vec<_> = keys.iter().map(PublicJob::new).collect();
+                Lanes::with_kernel(bound).public(&mut jobs);
+                put(
+                    parts,
+                    jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_bytes().to_vec()),
+                );
+            }),
+        ),
+        trial(
+            "sign",
+            2 * len,
+            Box::new(move |bytes, parts| {
+                let (keys, message) = (keys(bytes), Message::digest(Hash::Sha256, &DIGEST));
+                let mut jobs: Vec<_> = keys.iter().map(|key| SignJob::new(key, &message)).collect();
+                Lanes::with_kernel(bound).sign(&mut jobs, &mut Same);
+                put(parts, jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_vec()));
+            }),
+        ),
+        trial(
+            "agree",
+            len,
+            Box::new(move |bytes, parts| {
+                let keys = keys(bytes);
+                let mut jobs: Vec<_> = keys.iter().map(|key| AgreeJob::new(key, &peer)).collect();
+                Lanes::with_kernel(bound).agree(&mut jobs);
+                put(parts, jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_vec()));
+            }),
+        ),
+    ])
+}
+
+/// Keeps the result of each job.
+fn put(parts: &mut [Part<'_>], results: impl Iterator<Item = Vec<u8>>) {
+    for (part, result) in parts.iter_mut().zip(results) {
+        part.data.copy_from_slice(&result);
+    }
+}
