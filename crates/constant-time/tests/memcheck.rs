@@ -69,6 +69,54 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "if bool::from(zero)",
         "whether the peer's point has a small order is the answer",
     ),
+    (
+        "publickey/src/weierstrass/key.rs",
+        "if !is_scalar(curve, &scalar)",
+        "whether a number is a scalar is why it is refused",
+    ),
+    (
+        "publickey/src/ecdsa/nonce.rs",
+        "if is_scalar(self.curve, &nonce)",
+        "a number that is no scalar is forgotten, and another one drawn",
+    ),
+    ("publickey/src/ecdsa/signature.rs", "limbs::zero_mask(&pair.r)", "a signature is public"),
+    (
+        "publickey/src/rsa/private.rs",
+        "if !words::read(bytes, &mut prime",
+        "whether a prime is odd and short enough is why it is refused",
+    ),
+    (
+        "publickey/src/rsa/private.rs",
+        "if prime[significant - 1] != 0",
+        "how many words a prime has is no secret",
+    ),
+    (
+        "publickey/src/rsa/private.rs",
+        "check_product(&secret, public.numbers())?",
+        "whether a key's numbers fit each other is why it is refused",
+    ),
+    (
+        "publickey/src/rsa/private.rs",
+        "check_exponent(&secret.",
+        "whether a key's numbers fit each other is why it is refused",
+    ),
+    (
+        "publickey/src/rsa/public.rs",
+        "if words::less(&number",
+        "whether a number is below the modulus is why it is refused",
+    ),
+    (
+        "publickey/src/rsa/numbers.rs",
+        "if words::equal(input, back) == 0",
+        "whether a result leads back to its input is why it is not released",
+    ),
+    (
+        "publickey/src/rsa/oaep.rs",
+        "if words::equal_word(wrong, 0) == 0",
+        "whether padding is valid is the answer",
+    ),
+    ("publickey/src/rsa/oaep.rs", "room(out, len)?", "the message's length is the answer"),
+    ("publickey/src/rsa/lengths.rs", "out.get_mut(..len)", "the message's length is the answer"),
 ];
 
 /// One trial of a row.

@@ -28,7 +28,7 @@ impl millstream_publickey::Random for Same {
 /// Keeps a scalar below the order: the highest bits that the curve does not use are cleared.
 fn below_order(curve: Curve, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    bytes[0] &= 0xff >> (8 * bytes.len() + 1 - curve.bits());
+    bytes[0] &= (0xff_u16 >> (8 * bytes.len() + 1 - curve.bits())) as u8;
     bytes
 }
 

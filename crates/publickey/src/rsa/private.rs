@@ -382,12 +382,13 @@ fn set_prime(half: &mut Half, bytes: &[u8], len: usize) -> Result<(), Error> {
     if !words::read(bytes, &mut prime[..len]) || prime[0] & 1 == 0 {
         return Err(Error::Modulus);
     }
-    let significant = len - usize::from(prime[len - 1] == 0);
-    if prime[significant - 1] == 0 {
-        return Err(Error::Modulus);
+    for significant in [len, len - 1] {
+        if prime[significant - 1] != 0 {
+            half.prime.set(&prime[..significant], len);
+            return Ok(());
+        }
     }
-    half.prime.set(&prime[..significant], len);
-    Ok(())
+    Err(Error::Modulus)
 }
 
 /// Checks that the modulus is the product of two different factors, and the inverse that of the second modulo the first.
