@@ -399,7 +399,30 @@ fn new_keys(openssl: &OpenSsl) {
     }
 }
 
+/// Signs and agrees with the keys of both certificates, and with ephemeral ones of each curve.
+fn key_pairs(openssl: &OpenSsl) {
+    let tls = Tls::new(openssl);
+    let connections = [
+        ("-tls1_3", "-groups P-256 -sigalgs ECDSA+SHA256", ["ecdsa-p256", "ecdh-p256"]),
+        ("-tls1_3", "-groups P-384 -sigalgs ECDSA+SHA256", ["ecdsa-p256", "ecdh-p384"]),
+        ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", ["rsa-2048", "ecdh-p521"]),
+        ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", ["rsa-2048", "ecdh-p256"]),
+        ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", ["ecdsa-p256", "ecdh-p256"]),
+        ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", ["rsa-2048", "sha384"]),
+    ];
+    for (both, client, algorithms) in connections {
+        let counters = tls.exchanges(both, &format!("{both} {client}"), 1000);
+        for (counters, sides) in counters.iter().zip([2, 1, 1]) {
+            for algorithm in algorithms {
+                counters.require(algorithm, sides, 1);
+            }
+        }
+    }
+    tls.default.counted().require_none();
+}
+
 with_each_openssl!(
+    key_pairs,
     tls_1_2,
     tls_1_3,
     tls_1_0_and_1_1,

@@ -2,12 +2,15 @@
 //!
 //! libcrypto takes the stacks from functions of this test, so the test is a program of its own.
 
+#[path = "support/pkeys.rs"]
+mod pkeys;
 mod support;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
+use pkeys::{Key, Operation};
 use support::{CipherContext, Library, Object, Param, libcrypto, optional};
 
 /// Bytes of a job's stack (`STACKSIZE` in OpenSSL's `async_posix.h`).
@@ -140,5 +143,50 @@ fn keys_are_set_and_used_inside_of_jobs() {
     let mut mac = [0; 8];
     in_job(|| mac = cmac(&library, &key[..24]));
     assert_eq!(mac, cmac(&library, &key[..24]));
+    drop(library);
+    key_pairs();
     assert!(!STACKS.lock().unwrap().is_empty(), "the stacks of jobs are another size");
+}
+
+/// Signs, verifies, agrees and decrypts with key pairs, which are imported inside of jobs too.
+fn key_pairs() {
+    let library = Library::with(&[c"default", c"millstream"]);
+    // SAFETY: a context that lives, and a C string.
+    unsafe { (libcrypto().EVP_set_default_properties)(library.context, c"?provider=millstream".as_ptr()) };
+    let read = |key: &Key| Key::decode(&library, true, &key.encode(true).unwrap()).unwrap();
+    for curve in [c"P-256", c"P-384", c"P-521"] {
+        let key = Key::generate(&library, c"EC", &[Param::text(c"group", curve)]).unwrap();
+        in_job(|| {
+            let key = read(&key);
+            let signature = key.sign(&library, Some(c"SHA256"), &[], b"message").unwrap();
+            assert!(key.verify(&library, Some(c"SHA256"), &[], b"message", &signature).unwrap());
+            assert_eq!(key.agree(&library, &key).unwrap().len(), curve_bytes(curve));
+        });
+    }
+    for bits in [1024usize, 2048, 4096] {
+        let mut size = bits;
+        let key = Key::generate(&library, c"RSA", &[Param::size(c"bits", &mut size)]).unwrap();
+        in_job(|| {
+            let key = read(&key);
+            for padding in [c"pkcs1", c"pss"] {
+                let params = [Param::text(c"pad-mode", padding)];
+                let signature = key.sign(&library, Some(c"SHA256"), &params, b"message").unwrap();
+                assert!(key.verify(&library, Some(c"SHA256"), &params, b"message", &signature).unwrap());
+            }
+            for padding in [c"pkcs1", c"oaep"] {
+                let params = [Param::text(c"pad-mode", padding)];
+                let sealed = key.transform(&library, Operation::Encrypt, &params, b"secret").unwrap();
+                let opened = key.transform(&library, Operation::Decrypt, &params, &sealed).unwrap();
+                assert_eq!(opened, b"secret");
+            }
+        });
+    }
+}
+
+fn curve_bytes(curve: &CStr) -> usize {
+    match curve.to_bytes() {
+        b"P-256" => 32,
+        b"P-384" => 48,
+        _ => 66,
+    }
 }

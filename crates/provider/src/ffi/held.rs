@@ -4,7 +4,7 @@
 //! As at the [border](super) everywhere. A key is a box of its type; OpenSSL never frees it while a call has it.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
@@ -52,10 +52,10 @@ pub const fn held_key_functions<F: Family>() -> &'static [Dispatch] {
             function!(id::VALIDATE, Validate, validate::<F>),
             function!(id::MATCH, Match, matches::<F>),
             function!(id::IMPORT, Import, import::<F>),
-            function!(id::IMPORT_TYPES, Types, types),
+            function!(id::IMPORT_TYPES, Types, types::<F>),
             function!(id::IMPORT_TYPES_EX, TypesEx, import_types::<F>),
             function!(id::EXPORT, Export, export::<F>),
-            function!(id::EXPORT_TYPES, Types, types),
+            function!(id::EXPORT_TYPES, Types, types::<F>),
             function!(id::EXPORT_TYPES_EX, TypesEx, export_types::<F>),
             function!(id::DUP, Duplicate, duplicate::<F>),
             Dispatch::END,
@@ -198,7 +198,7 @@ unsafe extern "C" fn settable<F: Family>(provider: *mut c_void) -> *const OsslPa
 }
 
 unsafe extern "C" fn operation_name<F: Family>(operation: c_int) -> *const c_char {
-    F::operation(operation).as_ptr()
+    F::operation(operation).map_or(ptr::null(), CStr::as_ptr)
 }
 
 unsafe extern "C" fn has<F: Family>(raw: *const c_void, selection: c_int) -> c_int {
@@ -242,10 +242,8 @@ unsafe extern "C" fn import<F: Family>(
     )
 }
 
-/// Returns no list: OpenSSL before 3.2 asks here, where nobody says which provider is meant, and only to tell programs.
-unsafe extern "C" fn types(_selection: c_int) -> *const OsslParam {
-    static NONE: [OsslParam; 1] = [OsslParam::END];
-    NONE.as_ptr()
+unsafe extern "C" fn types<F: Family>(_selection: c_int) -> *const OsslParam {
+    F::PARTS.as_ptr()
 }
 
 unsafe extern "C" fn import_types<F: Family>(provider: *mut c_void, selection: c_int) -> *const OsslParam {

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::Selection;
 use super::held::Family;
-use crate::abi::{self, OCTET_STRING, UNSIGNED_INTEGER, UTF8_STRING};
+use crate::abi::{self, INTEGER, OCTET_STRING, OsslParam, UNSIGNED_INTEGER, UTF8_STRING};
 use crate::libcrypto::pkey::Held;
 
 /// The family of these keys.
@@ -33,14 +33,37 @@ impl Engine {
 impl Family for Ec {
     const NAMES: &'static CStr = c"EC:id-ecPublicKey:1.2.840.10045.2.1";
     const NAME: &'static CStr = c"EC";
+    const PARTS: &'static [OsslParam] = &[
+        OsslParam::described(c"group", UTF8_STRING),
+        OsslParam::described(c"encoding", UTF8_STRING),
+        OsslParam::described(c"point-format", UTF8_STRING),
+        OsslParam::described(c"field-type", UTF8_STRING),
+        OsslParam::described(c"p", UNSIGNED_INTEGER),
+        OsslParam::described(c"a", UNSIGNED_INTEGER),
+        OsslParam::described(c"b", UNSIGNED_INTEGER),
+        OsslParam::described(c"generator", OCTET_STRING),
+        OsslParam::described(c"order", UNSIGNED_INTEGER),
+        OsslParam::described(c"cofactor", UNSIGNED_INTEGER),
+        OsslParam::described(c"seed", OCTET_STRING),
+        OsslParam::described(c"decoded-from-explicit", INTEGER),
+        OsslParam::described(c"pub", OCTET_STRING),
+        OsslParam::described(c"priv", UNSIGNED_INTEGER),
+        OsslParam::described(c"use-cofactor-flag", INTEGER),
+        OsslParam::described(c"include-public", INTEGER),
+        OsslParam::END,
+    ];
     type Engine = Engine;
 
     fn engine(held: &Held) -> Engine {
         read(held).unwrap_or_default()
     }
 
-    fn operation(operation: i32) -> &'static CStr {
-        if operation == abi::OP_KEYEXCH { c"ECDH" } else { c"ECDSA" }
+    fn operation(operation: i32) -> Option<&'static CStr> {
+        match operation {
+            abi::OP_KEYEXCH => Some(c"ECDH"),
+            abi::OP_SIGNATURE => Some(c"ECDSA"),
+            _ => None,
+        }
     }
 
     /// A public key of the engine's is a point of the curve, and not the identity. The curves have no cofactor, so nothing else is

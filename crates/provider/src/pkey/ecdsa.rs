@@ -37,6 +37,7 @@ impl Scheme for Ecdsa {
     const NAME: &'static CStr = c"ECDSA";
     const KNOWN: &'static [&'static CStr] = &[c"digest", c"properties", c"digest-size", c"nonce-type"];
     const RECOVERS: bool = false;
+    const DEEP: bool = false;
     type Plan = Plan;
 
     fn has(engine: &Engine, signs: bool) -> bool {

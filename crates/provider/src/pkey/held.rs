@@ -7,6 +7,7 @@
 use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
+use crate::abi::OsslParam;
 use crate::error::Result;
 use crate::libcrypto::pkey::{Context, Held, Home, Numbers};
 use crate::params::Params;
@@ -18,13 +19,15 @@ pub trait Family: 'static {
     const NAMES: &'static CStr;
     /// The first of them.
     const NAME: &'static CStr;
+    /// The parameters that a key is imported from and exported to, for versions of OpenSSL that do not say whose keys they ask about.
+    const PARTS: &'static [OsslParam];
     /// The key as an engine has it: both parts, one, or none.
     type Engine: Send + Sync;
 
     /// Makes the key of an engine; one without any part where the key is none of an engine's.
     fn engine(held: &Held) -> Self::Engine;
-    /// Returns the name of the algorithm for an operation with the key.
-    fn operation(operation: i32) -> &'static CStr;
+    /// Returns the name of the algorithm for an operation with the key; none where it is that of the key.
+    fn operation(operation: i32) -> Option<&'static CStr>;
     /// Tells whether an engine has examined the selected parts, and found them right.
     fn is_valid(_engine: &Self::Engine, _selection: i32) -> bool {
         false

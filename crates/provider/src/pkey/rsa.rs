@@ -5,15 +5,16 @@
 use std::ffi::CStr;
 
 use millstream::publickey::rsa::{Components, MAX_BITS, MAX_BYTES, MIN_BITS, PrivateKey, PublicKey};
+use millstream::tally::{Place, Row};
 use zeroize::Zeroizing;
 
 use super::Selection;
 use super::held::Family;
-use crate::abi::UNSIGNED_INTEGER;
+use crate::abi::{OsslParam, UNSIGNED_INTEGER};
 use crate::count::Rows;
+use crate::libcrypto::Job;
 use crate::libcrypto::pkey::Held;
 use crate::provider::Provider;
-use millstream::tally::{Place, Row};
 
 /// The family of these keys.
 pub struct Rsa;
@@ -63,14 +64,27 @@ impl Engine {
 impl Family for Rsa {
     const NAMES: &'static CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
     const NAME: &'static CStr = c"RSA";
+    const PARTS: &'static [OsslParam] = &[
+        OsslParam::described(c"n", UNSIGNED_INTEGER),
+        OsslParam::described(c"e", UNSIGNED_INTEGER),
+        OsslParam::described(c"d", UNSIGNED_INTEGER),
+        OsslParam::described(c"rsa-factor1", UNSIGNED_INTEGER),
+        OsslParam::described(c"rsa-factor2", UNSIGNED_INTEGER),
+        OsslParam::described(c"rsa-exponent1", UNSIGNED_INTEGER),
+        OsslParam::described(c"rsa-exponent2", UNSIGNED_INTEGER),
+        OsslParam::described(c"rsa-coefficient1", UNSIGNED_INTEGER),
+        OsslParam::END,
+    ];
     type Engine = Engine;
 
     fn engine(held: &Held) -> Engine {
-        read(held).unwrap_or_default()
+        // The numbers fill the stack of a job.
+        let read = Job::with_stack(held.provider(), || Ok(read(held)));
+        read.ok().flatten().unwrap_or_default()
     }
 
-    fn operation(_: i32) -> &'static CStr {
-        c"RSA"
+    fn operation(_: i32) -> Option<&'static CStr> {
+        Some(c"RSA")
     }
 }
 

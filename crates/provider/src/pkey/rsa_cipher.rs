@@ -12,12 +12,13 @@ use zeroize::Zeroizing;
 
 use super::System;
 use super::held::{Key, Operation};
-use super::rsa::Rsa;
+use super::rsa::{Engine, Rsa};
 use super::rsa_signature::{BARE, OAEP, PKCS1};
 use super::signature::Named;
 use crate::abi::{self, asym_cipher as id};
 use crate::count::Count;
 use crate::error::{Reason, Result};
+use crate::libcrypto::Job;
 use crate::libcrypto::pkey::{Context, Numbers, Out};
 use crate::mac::excludes_us;
 use crate::params::Params;
@@ -110,14 +111,13 @@ impl Cipher {
     }
 
     /// Has the engine do it, where it can.
-    fn engine(&self, plan: &Plan, input: &[u8], out: &mut [u8]) -> Option<usize> {
-        let engine = self.state.as_ref()?.key.engine();
+    fn run(encrypts: bool, engine: &Engine, plan: &Plan, input: &[u8], out: &mut [u8]) -> Option<usize> {
         let bare = |done: std::result::Result<(), _>, out: &mut [u8]| done.map(|()| out.len());
         let oaep = |plan| match plan {
             &Plan::Oaep { hash, mgf, ref label } => Oaep { hash, mgf, label },
             _ => Oaep::new(Hash::Sha1),
         };
-        if self.encrypts {
+        if encrypts {
             let key = engine.public()?;
             let encrypted = match plan {
                 Plan::Pkcs1 => key.encrypt_pkcs1(&mut System, input, out),
@@ -149,7 +149,12 @@ impl Cipher {
         let size = self.state()?.key.engine().public().map(|key| key.size());
         if !self.handed && !out.is_question() && size.is_some_and(|size| out.room() >= size) {
             let mut result = Zeroizing::new([0; MAX_BYTES]);
-            let done = self.plan().and_then(|plan| self.engine(&plan, input, &mut *result));
+            let (encrypts, plan, provider) = (self.encrypts, self.plan(), self.provider);
+            let engine = self.state()?.key.engine();
+            // The numbers fill the stack of a job.
+            let done = Job::with_stack(provider, || {
+                Ok(plan.and_then(|plan| Self::run(encrypts, engine, &plan, input, &mut *result)))
+            })?;
             if let Some(len) = done {
                 self.count.add(input.len());
                 return out.write(&result[..len]);

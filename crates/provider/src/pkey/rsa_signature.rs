@@ -98,6 +98,7 @@ impl Scheme for RsaSignature {
     const KNOWN: &'static [&'static CStr] =
         &[c"digest", c"properties", c"pad-mode", c"mgf1-digest", c"mgf1-properties", c"saltlen"];
     const RECOVERS: bool = true;
+    const DEEP: bool = true;
     type Plan = Plan;
 
     fn has(engine: &Engine, signs: bool) -> bool {

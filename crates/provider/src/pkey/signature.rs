@@ -18,6 +18,7 @@ use crate::algorithms::digest_named;
 use crate::count::Count;
 use crate::digest;
 use crate::error::{Reason, Result};
+use crate::libcrypto::Job;
 use crate::libcrypto::pkey::{Context, Copied, Numbers, Out};
 use crate::mac::excludes_us;
 use crate::params::Params;
@@ -35,8 +36,10 @@ pub trait Scheme: 'static {
     const KNOWN: &'static [&'static CStr];
     /// True if a signature can give back what was signed.
     const RECOVERS: bool;
+    /// True if the engine needs more stack than a job has.
+    const DEEP: bool;
     /// The steps of the engine.
-    type Plan;
+    type Plan: Send + Sync;
 
     /// Tells whether the engine has the part of the key that signs, or that verifies.
     fn has(engine: &Engine<Self>, signs: bool) -> bool;
@@ -212,7 +215,7 @@ impl<S: Scheme> Signature<S> {
                 }
                 self.others = Some(others);
             }
-            None if !params.is_empty() || !self.is_ours()? => {
+            None if !params.is_empty() || !self.is_ours()? || self.is_dated() => {
                 self.others = Some(self.context(begun, params)?);
             }
             None => {}
@@ -233,6 +236,12 @@ impl<S: Scheme> Signature<S> {
         let engine = self.key()?.engine();
         let hashed = !self.begun.hashes() || self.named().ours().is_some();
         Ok(!self.handed && hashed && self.begun != Begun::Recover && S::has(engine, self.begun.signs()))
+    }
+
+    /// Tells whether the digest is one that a policy of the system's may forbid in signatures. The other provider knows it, and is asked
+    /// at once.
+    fn is_dated(&self) -> bool {
+        matches!(self.named(), Named::Ours(Hash::Md5 | Hash::Sha1))
     }
 
     /// Returns the digest that was named.
@@ -354,11 +363,18 @@ impl<S: Scheme> Signature<S> {
         S::plan(self.key.as_ref()?.engine(), &asked)
     }
 
+    /// Runs the engine.
+    fn run<T: Send>(&self, engine: impl FnOnce() -> T + Send) -> Result<T> {
+        if S::DEEP { Job::with_stack(self.provider, || Ok(engine())) } else { Ok(engine()) }
+    }
+
     fn produce(&mut self, signed: &[u8], out: Out) -> Result<()> {
         let engine = self.key()?.engine();
         if let Some(plan) = self.plan().filter(|_| out.room() >= S::size(engine)) {
             let mut signature = [0; LONGEST];
-            if let Some(len) = S::sign(engine, &plan, signed, &mut signature) {
+            let place = &mut signature;
+            let made = self.run(|| S::sign(engine, &plan, signed, place))?;
+            if let Some(len) = made {
                 self.count.add(self.fed);
                 return out.write(&signature[..len]);
             }
@@ -390,7 +406,7 @@ impl<S: Scheme> Signature<S> {
         let engine = self.key()?.engine();
         let planned = self.plan();
         if let Some(plan) = &planned
-            && S::verify(engine, plan, signed, signature)
+            && self.run(|| S::verify(engine, plan, signed, signature))?
         {
             self.count.add(self.fed);
             return Ok(());

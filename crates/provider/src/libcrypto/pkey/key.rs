@@ -36,6 +36,10 @@ impl Held {
         Ok(Held { data: data?, home })
     }
 
+    pub fn provider(&self) -> Provider {
+        self.home.provider
+    }
+
     pub(super) fn home(&self) -> &Arc<Home> {
         &self.home
     }
@@ -202,17 +206,18 @@ impl Wanted {
         self.home.provider
     }
 
-    /// Takes the parameters of a group from another key.
+    /// Takes the parameters of a group from another key. A provider whose keys have none ignores it, as OpenSSL does in its place.
     pub fn take(&self, template: &Held) -> Result<()> {
         type Key = *mut c_void;
         if !ptr::eq(self.home.context, template.home.context) {
             return Err(LACKING);
         }
         // SAFETY: our description, and a key of the same provider.
-        told(unsafe {
+        let answer = unsafe {
             let (wanted, template) = (self.context.as_ptr(), template.at());
             call!(self.home.keys, id::GEN_SET_TEMPLATE, fn(*mut c_void, Key) -> c_int, (wanted, template))
-        })
+        };
+        told(answer.or(Some(1)))
     }
 
     pub fn set(&self, params: Params<'_>) -> Result<()> {
