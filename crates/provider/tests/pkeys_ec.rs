@@ -10,7 +10,7 @@ mod support;
 
 use std::ffi::CStr;
 
-use pkeys::{Key, Operation, PAIR, PUBLIC};
+use pkeys::{Context, Key, Operation, PAIR, PUBLIC};
 use support::{Library, Param, done, libcrypto, version};
 
 const OURS: [&CStr; 3] = [c"P-256", c"P-384", c"P-521"];
@@ -355,6 +355,53 @@ fn agreements_are_the_default_providers() {
         assert_eq!(refused, other.agree(&theirs, &their_foreign));
         assert!(refused.is_err());
     }
+}
+
+/// Encapsulation is the default provider's alone, and OpenSSL brings our keys to it.
+#[test]
+fn keys_encapsulate_there() {
+    let ours = preferred();
+    let mut bits = 1024usize;
+    let rsa = Key::generate(&ours, c"RSA", &[Param::size(c"bits", &mut bits)]).unwrap();
+    let mut keys = vec![(rsa, c"RSASVE")];
+    if version() >= (3, 2) {
+        keys.push((generate(&ours, c"P-256"), c"DHKEM"));
+    }
+    for (key, operation) in keys {
+        let libcrypto = libcrypto();
+        let (seal, open) = (Context::of(&ours, &key).unwrap(), Context::of(&ours, &key).unwrap());
+        let (mut sealed, mut sealed_len, mut secret, mut len) = ([0; 256], 256, [0; 256], 256);
+        let (mut opened, mut opened_len) = ([0; 256], 256);
+        // SAFETY: contexts that live, and places as long as they say.
+        unsafe {
+            done((libcrypto.EVP_PKEY_encapsulate_init)(seal.0, std::ptr::null())).unwrap();
+            done((libcrypto.EVP_PKEY_CTX_set_kem_op)(seal.0, operation.as_ptr())).unwrap();
+            let (at, secret_at) = (sealed.as_mut_ptr(), secret.as_mut_ptr());
+            done((libcrypto.EVP_PKEY_encapsulate)(seal.0, at, &mut sealed_len, secret_at, &mut len)).unwrap();
+            done((libcrypto.EVP_PKEY_decapsulate_init)(open.0, std::ptr::null())).unwrap();
+            done((libcrypto.EVP_PKEY_CTX_set_kem_op)(open.0, operation.as_ptr())).unwrap();
+            let (at, sealed_at) = (opened.as_mut_ptr(), sealed.as_ptr());
+            done((libcrypto.EVP_PKEY_decapsulate)(open.0, at, &mut opened_len, sealed_at, sealed_len))
+                .unwrap();
+        }
+        assert_eq!((&opened[..opened_len], opened_len > 0), (&secret[..len], true), "{operation:?}");
+    }
+}
+
+/// A key that is made takes its group from another one, and RSA, which has none, ignores it.
+#[test]
+fn keys_are_made_like_others() {
+    let ours = preferred();
+    for curve in [c"P-384", c"secp256k1"] {
+        let key = generate(&ours, curve);
+        let made = key.generate_like(&ours).unwrap();
+        assert_eq!(made.text(c"group"), key.text(c"group"));
+        assert_eq!(made.provider(), "millstream");
+        assert_ne!(made.octets(c"pub"), key.octets(c"pub"));
+    }
+    let mut bits = 1024usize;
+    let rsa = Key::generate(&ours, c"RSA", &[Param::size(c"bits", &mut bits)]).unwrap();
+    assert_eq!(rsa.generate_like(&ours).unwrap().number(c"bits"), Ok(2048));
 }
 
 /// The engines do what is theirs: the tally of a run of the tests above tells.

@@ -142,6 +142,11 @@ libcrypto! {
     EVP_PKEY_encrypt: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
     EVP_PKEY_decrypt_init: fn(Object) -> c_int;
     EVP_PKEY_decrypt: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_PKEY_encapsulate_init: fn(Object, *const Param) -> c_int;
+    EVP_PKEY_encapsulate: fn(Object, BytesMut, *mut usize, BytesMut, *mut usize) -> c_int;
+    EVP_PKEY_decapsulate_init: fn(Object, *const Param) -> c_int;
+    EVP_PKEY_decapsulate: fn(Object, BytesMut, *mut usize, Bytes, usize) -> c_int;
+    EVP_PKEY_CTX_set_kem_op: fn(Object, *const c_char) -> c_int;
     EVP_DigestSignUpdate: fn(Object, Bytes, usize) -> c_int;
     EVP_DigestSignFinal: fn(Object, BytesMut, *mut usize) -> c_int;
     EVP_DigestVerifyUpdate: fn(Object, Bytes, usize) -> c_int;

@@ -273,6 +273,17 @@ impl Key {
         Ok(value)
     }
 
+    /// Makes another key with the parameters of this one.
+    pub fn generate_like(&self, library: &Library) -> Result<Self, Refused> {
+        let context = Context::of(library, self)?;
+        let mut made = ptr::null_mut();
+        // SAFETY: see the top.
+        unsafe {
+            done((libcrypto().EVP_PKEY_keygen_init)(context.0))?;
+            key((libcrypto().EVP_PKEY_generate)(context.0, &mut made), made)
+        }
+    }
+
     /// What the four checks say: of the pair, the public part, the private part, and the parameters.
     pub fn checks(&self, library: &Library) -> [c_int; 4] {
         let context = Context::of(library, self).unwrap();
