@@ -403,7 +403,7 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
             }
             checked.clear = word.aad_len;
         }
-        // It is executed at once, however short turns are.
+        // The word is executed at once, however short turns are.
         Opcode::Sign if checked.source.len() > ControlWord::MOST_SIGNED_BYTES => {
             return Err(Status::DataLength);
         }

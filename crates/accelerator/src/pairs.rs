@@ -131,7 +131,7 @@ impl Pairs {
             for work in works {
                 work.public = match work.key {
                     PrivateKey::X25519(_) => computed.next().map(|public| *public.as_bytes()),
-                    // It was computed with the key, because every signature contains it.
+                    // The public key was computed with the private one, because every signature contains it.
                     PrivateKey::Ed25519(key) => Some(*key.public_bytes()),
                 };
             }

@@ -163,7 +163,7 @@ impl Demand {
         let mut demand = match checked.opcode {
             Opcode::Hmac | Opcode::Mac | Opcode::PartialMac | Opcode::Sign => SIGN,
             Opcode::Agree => DERIVE,
-            // Who may use a private key may know its public one.
+            // An application that may use a private key may know its public one.
             Opcode::PublicKey => 0,
             // Data that is decrypted in pieces is not verified, and gives away the keystream, with which anybody can encrypt.
             Opcode::PartialAead if checked.reverse => {

@@ -1,4 +1,4 @@
-//! Where random bytes come from. This crate makes no system call: its caller says.
+//! The source of random bytes. This crate makes no system call: its caller gives a source.
 
 use crate::Error;
 

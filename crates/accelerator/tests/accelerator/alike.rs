@@ -20,7 +20,7 @@ const WORDS: usize = 60;
 /// The tags of words that stand between the others begin here.
 const BETWEEN: u64 = 1 << 40;
 
-/// What the first eight bytes of a word say, and its keys.
+/// A word by its first eight bytes, and its keys.
 #[derive(Clone, Debug)]
 struct Shape {
     opcode: u8,
@@ -34,7 +34,7 @@ struct Shape {
     key: usize,
 }
 
-/// What may differ in words of one shape.
+/// The fields that may differ in words of one shape.
 #[derive(Clone, Debug)]
 struct Rest {
     source_len: u32,

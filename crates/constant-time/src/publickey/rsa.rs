@@ -25,7 +25,7 @@ const MODULUS: &str = concat!(
     "7cfd1a0180515f35e6b6ad3fea0a9a504a2ac3b68bd8bd855c0b6f5923df836f",
 );
 
-/// Its private exponent, primes, their exponents and the inverse.
+/// The key's private exponent, primes, their exponents and the inverse.
 const NUMBERS: &str = concat!(
     "15309da07c972d5aa939d5440d630fb1c48864c7ec5cc921c392af064f510e42d3ee5d72db33f171d4bccac0415545f3",
     "f63ec0c52007204070924d0e0c2c0488228fe6f69d318d3f447f611d500e082fcafb06c5b8cda4013bb32844c65175f4",

@@ -30,7 +30,7 @@ const fn held_signatures<S: SignatureScheme>() -> OsslAlgorithm {
     OsslAlgorithm::new(S::NAMES, properties(Standing::Current, false), signature_functions::<S>())
 }
 
-/// What is done with a key: the key knows where its private part is, so the same functions serve both places.
+/// The operations with a key: the key knows where its private part is, so the same functions serve both places.
 const fn with_keys<const ISOLATED: bool>() -> [OsslAlgorithm; 4] {
     let of = properties(Standing::Current, ISOLATED);
     [

@@ -51,7 +51,7 @@ pub const fn signature_functions<S: Scheme>() -> &'static [Dispatch] {
             function!(id::GETTABLE_CTX_MD_PARAMS, Gettable, digest_gettable::<S>),
             function!(id::SET_CTX_MD_PARAMS, SetParams, set_digest_params::<S>),
             function!(id::SETTABLE_CTX_MD_PARAMS, Gettable, digest_settable::<S>),
-            // What only some schemes have comes last.
+            // Functions that only some schemes have come last.
             if S::RECOVERS {
                 function!(id::VERIFY_RECOVER_INIT, Init, recover_init::<S>)
             } else {

@@ -59,7 +59,7 @@ impl Instance {
     }
 }
 
-/// What OpenSSL offers under a name of its own, from 3.4 on for the other two.
+/// A form that OpenSSL offers under a name of its own, from 3.4 on for the other two.
 pub trait Form: 'static {
     const NAMES: &'static CStr;
     const INSTANCE: Instance;

@@ -1,6 +1,6 @@
 //! Encryption with RSA: PKCS#1 v1.5, OAEP, and the bare power.
 //!
-//! As with [signatures](super::signature), a context of the provider that holds the key has all that was set.
+//! Parameters that a caller sets are kept by a context of the provider that holds the key, as with [signatures](super::signature).
 //!
 //! Ref. EVP_ASYM_CIPHER-RSA(7); RFC 8017 §7.
 

@@ -44,7 +44,7 @@ pub enum Plan {
 /// The length of a salt, by OpenSSL's numbers below zero.
 #[derive(Clone, Copy)]
 pub enum Salt {
-    /// As long as the digest.
+    /// The salt is as long as the digest.
     Digest,
     /// The longest one; when it verifies, any.
     Any,

@@ -1,6 +1,6 @@
 //! Signatures with keys that another provider holds: ECDSA and RSA.
 //!
-//! What a caller sets is kept by a context of that provider, so that every parameter means here what it means there, and is refused in the
+//! Parameters that a caller sets are kept by a context of that provider, so that every parameter means here what it means there, and is refused in the
 //! same words; it is made when it is first needed. The message is hashed here if the digest is one of ours. When the signature
 //! is made or compared, the engine does it if it has the key and knows all that was set; else the other provider gets the
 //! digest. It gets it too when the engine fails, and says why.
@@ -84,7 +84,7 @@ impl Named {
     }
 }
 
-/// What a caller has set.
+/// Parameters that a caller has set.
 pub struct Asked<'a> {
     pub digest: Named,
     /// The context with all other parameters; none if nothing was set.
@@ -199,7 +199,7 @@ impl<S: Scheme> Signature<S> {
             }
             None => {
                 self.key()?;
-                // Which parameters are kept differs, and the other provider knows.
+                // The other provider knows which parameters are kept.
                 self.handed |= !self.said.is_empty();
                 self.digest = digest.map(CStr::to_owned).or(self.digest.take());
             }
@@ -472,7 +472,7 @@ impl<S: Scheme> Operation for Signature<S> {
         }
         self.others()?.set(params)?;
         self.note(params)?;
-        // What was hashed here already is signed as a digest in the end.
+        // A message that was hashed here already is signed as a digest in the end.
         if self.handed && self.fed == 0 {
             self.hasher = None;
         }

@@ -284,7 +284,7 @@ impl Key {
         }
     }
 
-    /// What the four checks say: of the pair, the public part, the private part, and the parameters.
+    /// The verdicts of the four checks: of the pair, the public part, the private part, and the parameters.
     pub fn checks(&self, library: &Library) -> [c_int; 4] {
         let context = Context::of(library, self).unwrap();
         let libcrypto = libcrypto();

@@ -26,7 +26,7 @@ pub struct Numbers {
     pub settable: c_int,
 }
 
-/// Where a result of a length that the callee knows goes: to a place, or nowhere if the length alone is wanted.
+/// The place for a result of a length that the callee knows; none if the length alone is wanted.
 #[derive(Clone, Copy)]
 pub struct Out {
     at: *mut c_uchar,

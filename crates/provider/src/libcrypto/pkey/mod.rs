@@ -118,7 +118,7 @@ fn made(answer: Option<*mut c_void>) -> Result<NonNull<c_void>> {
 pub struct Home {
     provider: Provider,
     method: NonNull<c_void>,
-    /// Its own context, which its constructors take.
+    /// The context of that provider, which its constructors take.
     context: *mut c_void,
     keys: Table,
 }
