@@ -131,6 +131,7 @@ pub const PROVIDER_GETTABLE_PARAMS: c_int = 1025;
 pub const PROVIDER_GET_PARAMS: c_int = 1026;
 pub const PROVIDER_QUERY_OPERATION: c_int = 1027;
 pub const PROVIDER_GET_REASON_STRINGS: c_int = 1029;
+pub const PROVIDER_GET_CAPABILITIES: c_int = 1030;
 
 // Operations.
 pub const OP_DIGEST: c_int = 1;

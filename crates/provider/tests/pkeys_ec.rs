@@ -8,7 +8,7 @@
 mod pkeys;
 mod support;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int, c_void};
 
 use pkeys::{Context, Key, Operation, PAIR, PUBLIC};
 use support::{Library, Param, done, libcrypto, version};
@@ -402,6 +402,43 @@ fn keys_are_made_like_others() {
     let mut bits = 1024usize;
     let rsa = Key::generate(&ours, c"RSA", &[Param::size(c"bits", &mut bits)]).unwrap();
     assert_eq!(rsa.generate_like(&ours).unwrap().number(c"bits"), Ok(2048));
+}
+
+/// libssl has the groups of which the provider tells that it gets the keys from: all that the default provider has with these keys.
+#[test]
+fn groups_of_tls_are_told() {
+    unsafe extern "C" fn collect(params: *const Param, all: *mut c_void) -> c_int {
+        // SAFETY: a terminated array whose values are texts and numbers, and the list that the caller gave.
+        unsafe {
+            let (mut name, mut keys, mut at) = (String::new(), String::new(), params);
+            while !(*at).key.is_null() {
+                let place = match CStr::from_ptr((*at).key).to_bytes() {
+                    b"tls-group-name" => &mut name,
+                    b"tls-group-alg" => &mut keys,
+                    _ => &mut String::new(),
+                };
+                if (*at).data_type == 4 {
+                    *place = CStr::from_ptr((*at).data.cast()).to_string_lossy().into_owned();
+                }
+                at = at.add(1);
+            }
+            (*all.cast::<Vec<(String, String)>>()).push((name, keys));
+        }
+        1
+    }
+    let library = preferred();
+    let [mut default, ours] = [library.providers[0], library.providers[1]].map(|provider| {
+        let mut all: Vec<(String, String)> = Vec::new();
+        let (name, list) = (c"TLS-GROUP".as_ptr(), (&raw mut all).cast());
+        // SAFETY: a provider that is loaded, and a function that goes with its argument.
+        done(unsafe { (libcrypto().OSSL_PROVIDER_get_capabilities)(provider, name, collect, list) }).unwrap();
+        all
+    });
+    default.retain(|(_, keys)| ["EC", "X25519"].contains(&&**keys));
+    assert_eq!(ours, default);
+    assert!(
+        ours.iter().any(|(name, _)| name == "secp256r1") && ours.iter().any(|(name, _)| name == "x25519")
+    );
 }
 
 /// The engines do what is theirs: the tally of a run of the tests above tells.

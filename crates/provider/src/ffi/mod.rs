@@ -31,6 +31,7 @@ macro_rules! function {
     };
 }
 
+mod capabilities;
 mod cipher;
 mod digest;
 mod held;
@@ -124,7 +125,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
     out: *mut *const Dispatch,
     context: *mut *mut c_void,
 ) -> c_int {
-    static FUNCTIONS: [Dispatch; 6] = [
+    static FUNCTIONS: [Dispatch; 7] = [
         function!(abi::PROVIDER_TEARDOWN, Free, tear_down),
         function!(abi::PROVIDER_GETTABLE_PARAMS, Gettable, gettable),
         function!(abi::PROVIDER_GET_PARAMS, GetParams, get_params),
@@ -138,6 +139,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
             unsafe extern "C" fn(*mut c_void) -> *const Item,
             reasons
         ),
+        function!(abi::PROVIDER_GET_CAPABILITIES, capabilities::Get, capabilities::get),
         Dispatch::END,
     ];
     guard(

@@ -132,6 +132,7 @@ fn decode(signature: &[u8], pair: &mut [u8]) -> Option<()> {
     for (number, place) in numbers.iter().zip([r, s]) {
         let bytes = number.as_bytes();
         let before = place.len().checked_sub(bytes.len())?;
+        place[..before].fill(0);
         place[before..].copy_from_slice(bytes);
     }
     Some(())

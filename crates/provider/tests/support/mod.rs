@@ -51,6 +51,7 @@ libcrypto! {
     OSSL_PROVIDER_set_default_search_path: fn(Object, *const c_char) -> c_int;
     OSSL_PROVIDER_load: fn(Object, *const c_char) -> Object;
     OSSL_PROVIDER_unload: fn(Object) -> c_int;
+    OSSL_PROVIDER_get_capabilities: fn(Object, *const c_char, unsafe extern "C" fn(*const Param, *mut c_void) -> c_int, *mut c_void) -> c_int;
     EVP_CIPHER_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_CIPHER_free: fn(Object);
     EVP_CIPHER_get_key_length: fn(Object) -> c_int;
@@ -335,7 +336,7 @@ pub fn done(returned: c_int) -> Result<(), Refused> {
 /// A library context with providers loaded.
 pub struct Library {
     pub context: Object,
-    providers: Vec<Object>,
+    pub providers: Vec<Object>,
 }
 
 // SAFETY: a library context may be used by several threads.

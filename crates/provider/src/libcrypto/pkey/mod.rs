@@ -34,6 +34,7 @@ functions! {
     query = c"OSSL_PROVIDER_query_operation": fn(*const c_void, c_int, *mut c_int) -> *const OsslAlgorithm;
     unquery = c"OSSL_PROVIDER_unquery_operation": fn(*const c_void, c_int, *const OsslAlgorithm);
     context = c"OSSL_PROVIDER_get0_provider_ctx": fn(*const c_void) -> *mut c_void;
+    capabilities = c"OSSL_PROVIDER_get_capabilities": fn(*const c_void, *const c_char, Callback, *mut c_void) -> c_int;
     duplicate = c"OSSL_PARAM_dup": fn(*const OsslParam) -> *mut OsslParam;
     free = c"OSSL_PARAM_free": fn(*mut OsslParam);
 }
@@ -212,6 +213,21 @@ impl Home {
                 .or_else(|| call!(self.keys, plain, fn(c_int) -> *const OsslParam, (selection)))
         };
         list.unwrap_or(ptr::null())
+    }
+}
+
+impl Home {
+    /// Has the provider tell what it is capable of.
+    ///
+    /// # Safety
+    /// The function may be called with the argument.
+    pub unsafe fn capabilities(&self, name: &CStr, taker: Callback, argument: *mut c_void) -> Result<()> {
+        let functions = self.functions()?;
+        // SAFETY: a method that we hold has a provider, and the caller's promise.
+        told(Some(unsafe {
+            let provider = (functions.provider)(self.method.as_ptr());
+            (functions.capabilities)(provider, name.as_ptr(), taker, argument)
+        }))
     }
 }
 
