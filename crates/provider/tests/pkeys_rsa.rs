@@ -11,6 +11,8 @@ mod support;
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
+use millstream::FeatureSet;
+use millstream::publickey::rsa::RSA;
 use pkeys::{Key, Operation, Signing};
 use support::{Library, Param, done, libcrypto, refused, version};
 
@@ -488,10 +490,17 @@ fn keys_for_pss_alone_are_the_default_providers() {
     refused();
 }
 
-/// The engine does what is its: the tally of a run of a test above tells.
+/// The engine does what is its: the tally of a run of a test above tells. Where only the portable kernel runs, all is the default provider's.
 #[test]
 fn the_engine_is_used() {
     let counts = pkeys::counted(&["signatures_of_pkcs1_are_the_same"]);
+    if RSA.best(millstream::features().unwrap()).kernel().requires == FeatureSet::EMPTY {
+        assert_eq!(counts("rsa-2048"), 0);
+        millstream_testkit::skip(
+            "provider: RSA needs avx512f avx512ifma to be faster than the default provider",
+        );
+        return;
+    }
     // A signature and one that verifies, with seven digests of ours.
     for name in ["rsa-1024", "rsa-3072", "rsa-4096"] {
         assert_eq!(counts(name), 2 * 7, "{name}");

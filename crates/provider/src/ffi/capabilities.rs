@@ -1,4 +1,4 @@
-//! What the provider is capable of in TLS: the groups of key agreements.
+//! The capabilities of the provider in TLS: the groups of key agreements.
 //!
 //! libssl has only the groups of which the same provider tells that it gets the keys from. So the provider tells of those of its types
 //! of keys, in the words of the provider that would have the keys otherwise.

@@ -4,7 +4,8 @@
 
 use std::ffi::CStr;
 
-use millstream::publickey::rsa::{Components, MAX_BITS, MAX_BYTES, MIN_BITS, PrivateKey, PublicKey};
+use millstream::FeatureSet;
+use millstream::publickey::rsa::{Components, MAX_BITS, MAX_BYTES, MIN_BITS, PrivateKey, PublicKey, RSA};
 use millstream::tally::{Place, Row};
 use zeroize::Zeroizing;
 
@@ -88,13 +89,17 @@ impl Family for Rsa {
     }
 }
 
-/// Reads the numbers of a key; none if the engine has no keys of this size.
+/// Reads the numbers of a key; none if the engine has no keys of this size, or would be slower than the default provider.
 fn read(held: &Held) -> Option<Engine> {
     if !held.has(Selection::PUBLIC) {
         return None;
     }
     let bits = held.number(c"bits").filter(|bits| (MIN_BITS..=MAX_BITS).contains(bits))?;
     let features = super::features().ok()?;
+    // OpenSSL's assembly needs a third of the time of the portable kernel, which all processors have.
+    if RSA.best(features).kernel().requires == FeatureSet::EMPTY {
+        return None;
+    }
     let len = bits.div_ceil(8);
     let mut numbers = Zeroizing::new([[0u8; MAX_BYTES]; 8]);
     let [n, e, d, p, q, dp, dq, inverse] = &mut *numbers;
