@@ -408,7 +408,7 @@ fn key_pairs(openssl: &OpenSsl) {
         ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", ["rsa-2048", "ecdh-p521"]),
         ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", ["rsa-2048", "ecdh-p256"]),
         ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", ["ecdsa-p256", "ecdh-p256"]),
-        ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", ["rsa-2048", "sha384"]),
+        ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", ["rsa-2048", "x25519"]),
     ];
     for (both, client, algorithms) in connections {
         let counters = tls.exchanges(both, &format!("{both} {client}"), 1000);
