@@ -1031,7 +1031,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__serve)
-            opts="-n -q -h -V --socket --policy --accelerators --pin --spin-us --flush-us --key-memory --metrics --metrics-host --metrics-names --user --quiet --ready-fd --help --version"
+            opts="-n -q -h -V --socket --policy --accelerators --private-accelerators --pin --spin-us --flush-us --key-memory --metrics --metrics-host --metrics-names --user --quiet --ready-fd --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1050,6 +1050,10 @@ _millstream_words() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --private-accelerators)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -540,6 +540,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -s V
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l socket -d 'The path of the socket [default: what MILLSTREAM_SOCKET names, else in this user\'s runtime directory]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l policy -d 'The limits of users, in TOML' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s n -l accelerators -d 'Number of workers, each with one accelerator' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l private-accelerators -d 'Number of workers for private keys, which come after the others' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l pin -d 'Processors that the workers are pinned to, in turn' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l spin-us -d 'Microseconds that an idle worker polls for work before it sleeps' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l flush-us -d 'Microseconds that operations may wait so that others can be computed with them' -r

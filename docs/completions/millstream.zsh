@@ -213,6 +213,7 @@ _arguments "${_arguments_options[@]}" : \
 '--policy=[The limits of users, in TOML]:FILE:_files' \
 '-n+[Number of workers, each with one accelerator]:N:_default' \
 '--accelerators=[Number of workers, each with one accelerator]:N:_default' \
+'--private-accelerators=[Number of workers for private keys, which come after the others]:N:_default' \
 '*--pin=[Processors that the workers are pinned to, in turn]:CPU:_default' \
 '--spin-us=[Microseconds that an idle worker polls for work before it sleeps]:N:_default' \
 '--flush-us=[Microseconds that operations may wait so that others can be computed with them]:N:_default' \

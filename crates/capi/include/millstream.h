@@ -571,6 +571,14 @@ enum millstream_algorithm
      * The checksum of IP, UDP and TCP: a number below 2^16, whose more significant byte goes first into a header.
      */
     MILLSTREAM_ALGORITHM_IP_CHECKSUM = 98,
+    /**
+     * Ed25519 (RFC 8032). Key: the private one, 32 bytes. Signature: 64 bytes. For queues.
+     */
+    MILLSTREAM_ALGORITHM_ED25519 = 112,
+    /**
+     * X25519 (RFC 7748). Key: the private one, 32 bytes. Peer's public key, and secret: 32 bytes. For queues.
+     */
+    MILLSTREAM_ALGORITHM_X25519 = 113,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -657,6 +665,18 @@ enum millstream_kind
      * (millstream_key_options), and `aad`. The nonce comes back after the tag.
      */
     MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE = 15,
+    /**
+     * Signs the input, in a queue at most 64 KiB: `key`, a private one; the tag is the signature.
+     */
+    MILLSTREAM_KIND_SIGN = 16,
+    /**
+     * Agrees with the peer whose public key is the input: `key`, a private one; the tag is the shared secret.
+     */
+    MILLSTREAM_KIND_AGREE = 17,
+    /**
+     * Computes the public key that belongs to `key`: it comes as the tag. There is no input.
+     */
+    MILLSTREAM_KIND_PUBLIC_KEY = 18,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1077,9 +1097,13 @@ typedef struct millstream_attach_options {
      */
     uint32_t service_uid;
     /**
+     * 1 for a grant for private keys, which other grants don't take. Usual: 0.
+     */
+    uint32_t private_keys;
+    /**
      * 0.
      */
-    uint32_t reserved[3];
+    uint32_t reserved[2];
 } millstream_attach_options;
 
 /**
