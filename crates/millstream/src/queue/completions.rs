@@ -240,7 +240,11 @@ impl Queue {
             cold.extra.clear();
         }
         if state.has_state() {
-            let len = if result.is_ok() { completion.value } else { 0 };
+            let len = match (&result, buffers.home()) {
+                (Err(_), _) => 0,
+                (Ok(()), Some(_)) => completion.value,
+                (Ok(()), None) => u32::from(state.tag_len()),
+            };
             buffers.cold.get_or_insert_default().state = self.take_state(ticket.slot(), len);
         }
         if state.is_detached() {

@@ -53,7 +53,8 @@ impl Done {
     pub fn tag(&self) -> &[u8] {
         match self.buffers.home() {
             Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
-            None => &[],
+            // A result without any buffer came where mid-states come.
+            None => self.buffers.state().get(..usize::from(self.tag_len)).unwrap_or_default(),
         }
     }
 
@@ -69,6 +70,6 @@ impl Done {
 
     /// Returns the mid-state after a piece of a message.
     pub fn state(&self) -> &[u8] {
-        self.buffers.state()
+        if self.tag_len == 0 { self.buffers.state() } else { &[] }
     }
 }

@@ -40,7 +40,8 @@ impl Queue {
                 let entry = &mut self.slots[ticket.slot() as usize];
                 self.free.pop();
                 let tag_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
-                let state = State::live(tag_len, word.state != 0, word.has(Flags::MAKE_NONCE));
+                let alone = source.is_none() && destination.is_none() && tag_len != 0;
+                let state = State::live(tag_len, word.state != 0 || alone, word.has(Flags::MAKE_NONCE));
                 entry.begin(word.to_words()[0], state);
                 // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
                 std::mem::forget(std::mem::replace(&mut entry.source, source));
@@ -72,8 +73,11 @@ impl Queue {
         if source.is_some_and(foreign) || destination.is_some_and(foreign) {
             return Err(Refusal::ForeignBuffer);
         }
-        if let Some(home) = destination.or(source) {
-            self.place_iv_and_tag(word, parameters, home, cold)?;
+        match destination.or(source) {
+            Some(home) => self.place_iv_and_tag(word, parameters, home, cold)?,
+            // There is no buffer that the result could lie beside, so it lies where mid-states do.
+            None if word.mac_len != 0 => word.mac = self.places.state.at() + slot * STATE as u32,
+            None => {}
         }
         self.place_aad(word, parameters.aad, slot, cold)?;
         if parameters.leaves_state {
