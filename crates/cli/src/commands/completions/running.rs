@@ -37,7 +37,8 @@ struct Line {
 enum What {
     /// Grants other than those that are named already.
     Grants(Vec<String>),
-    Workers,
+    /// Workers that the named grant can move to.
+    Workers(String),
 }
 
 impl Line {
@@ -56,7 +57,7 @@ impl Line {
         }
         let what = match (command.to_str()?, operands.len()) {
             ("revoke", _) | ("move", 0) => What::Grants(operands),
-            ("move", 1) => What::Workers,
+            ("move", 1) => What::Workers(operands.remove(0)),
             _ => return None,
         };
         Some(Line { what, socket })
@@ -72,8 +73,20 @@ fn values(what: &What, status: &Status) -> String {
                 .map(|grant| value(grant.grant.id, format!("{}, process {}", grant.name, grant.pid)))
                 .collect()
         }
-        What::Workers => {
-            let workers = status.workers.iter();
+        What::Workers(grant) => {
+            // A grant stays with workers for private keys, or with the others.
+            let at = status
+                .grants
+                .iter()
+                .find(|found| found.grant.id.to_string() == *grant)
+                .map(|found| found.worker);
+            let kind = status
+                .workers
+                .iter()
+                .find(|worker| Some(worker.worker) == at)
+                .map(|worker| worker.private_keys);
+            let workers =
+                status.workers.iter().filter(|worker| kind.is_none_or(|kind| worker.private_keys == kind));
             workers.map(|worker| value(worker.worker.into(), format!("process {}", worker.pid))).collect()
         }
     }
@@ -92,7 +105,7 @@ mod tests {
             ("revoke 3 4", grants(&["3", "4"]), None),
             ("revoke --socket s 3", grants(&["3"]), Some("s")),
             ("move --socket = s", grants(&[]), Some("s")),
-            ("move --socket=s 3", What::Workers, Some("s")),
+            ("move --socket=s 3", What::Workers("3".to_owned()), Some("s")),
         ] {
             assert_eq!(line(text), Some(Line { what, socket: socket.map(PathBuf::from) }), "{text}");
         }
