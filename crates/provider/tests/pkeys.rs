@@ -209,7 +209,8 @@ fn keys_are_derived_from_a_secret_as_the_default_provider_derives_them() {
         assert_eq!(mine.octets(c"priv"), again.octets(c"priv"));
         if version() >= (3, 2) {
             let other = Key::generate(&theirs, c"X25519", &params).unwrap();
-            assert_eq!(mine.octets(c"priv"), other.octets(c"priv"), "{len} bytes");
+            // From 3.6 on the private part is clamped before it is kept, which makes no difference to the key.
+            assert_eq!(mine.octets(c"pub"), other.octets(c"pub"), "{len} bytes");
         }
     }
     // RFC 9180 §A.1.1: ikmR, and skRm that is derived from it.
