@@ -15,6 +15,7 @@ mod observe;
 mod openssl;
 mod peers;
 mod plot;
+mod publickey;
 mod record;
 mod report;
 mod sealed;
@@ -55,6 +56,8 @@ enum Other {
     Many(many::Arguments),
     /// Keys and accelerators in another process
     Isolated(isolated::Arguments),
+    /// Signatures and key agreements, one at a time and eight in flight
+    Publickey(publickey::Arguments),
     /// The OpenSSL provider beside the default one
     Openssl(openssl::Arguments),
     /// The cost of `millstream run --without` and `trace` to a program
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         Some(Other::File(arguments)) => file::run(&arguments),
         Some(Other::Many(arguments)) => many::run(&arguments),
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
+        Some(Other::Publickey(arguments)) => publickey::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),
         Some(Other::Sparc(arguments)) => sparc::run(&arguments),

@@ -67,6 +67,7 @@ macro_rules! api {
         }
     };
 }
+pub(crate) use api;
 
 api! {
     fn OpenSSL_version(what: c_int) -> *const c_char;

@@ -44,7 +44,7 @@ pub struct Attach {
     pub arena_bytes: u32,
     /// The number of keys it may hold.
     pub key_slots: usize,
-    /// True for a grant for private keys ([`Algorithm::Ed25519`](crate::cwq::Algorithm::Ed25519) and its like), which other grants
+    /// True for a grant for private keys ([`Algorithm::Ed25519`] and its like), which other grants
     /// don't take: workers of their own serve it, so that no signature stands in the way of a packet.
     pub private_keys: bool,
     /// The remedy when no service can be reached.

@@ -83,6 +83,7 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["timing", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["publickey", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;

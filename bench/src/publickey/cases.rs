@@ -1,0 +1,182 @@
+//! The cases, and the keys that all sides have in common.
+//!
+//! # Safety
+//! The key of RSA is made by AWS-LC: objects are made and freed by the library, and its types are those of the crate `aws-lc-sys`.
+#![allow(unsafe_code)]
+
+use std::ptr::null_mut;
+
+use aws_lc_sys as lc;
+use der::Reader;
+use der::asn1::UintRef;
+use millstream::publickey::ecdsa::Curve;
+
+/// The message of a signature: as long as a TLS transcript's digest with its context.
+pub const MESSAGE: &[u8] = &[0x4d; 32];
+
+/// An algorithm with its parameters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    X25519,
+    Ed25519,
+    Ec(Curve),
+    /// With the bits of the modulus. Signatures are those of PKCS#1 v1.5 with SHA-256.
+    Rsa(usize),
+}
+
+/// An operation that is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Agree,
+    Sign,
+    /// Verification, of a right signature or of a damaged one.
+    Verify,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Case {
+    pub algorithm: Algorithm,
+    pub operation: Operation,
+}
+
+impl Case {
+    pub fn all() -> Vec<Case> {
+        use Operation::{Agree, Sign, Verify};
+        let mut all = Vec::new();
+        let mut add = |algorithm, operations: &[Operation]| {
+            all.extend(operations.iter().map(|&operation| Case { algorithm, operation }));
+        };
+        add(Algorithm::X25519, &[Agree]);
+        add(Algorithm::Ed25519, &[Sign, Verify]);
+        Curve::ALL.into_iter().for_each(|curve| add(Algorithm::Ec(curve), &[Sign, Verify, Agree]));
+        [2048, 3072, 4096].into_iter().for_each(|bits| add(Algorithm::Rsa(bits), &[Sign, Verify]));
+        all
+    }
+
+    /// Returns a name like `p256-sign`.
+    pub fn name(&self) -> String {
+        let algorithm = match self.algorithm {
+            Algorithm::X25519 => "x25519".to_owned(),
+            Algorithm::Ed25519 => "ed25519".to_owned(),
+            Algorithm::Ec(curve) => format!("p{}", curve.bits()),
+            Algorithm::Rsa(bits) => format!("rsa-{bits}"),
+        };
+        let operation = match self.operation {
+            Operation::Agree => "agree",
+            Operation::Sign => "sign",
+            Operation::Verify => "verify",
+        };
+        format!("{algorithm}-{operation}")
+    }
+}
+
+/// The key of a case, and what is done with it.
+pub struct Material {
+    /// The private key: a scalar or a seed, or an RSA key as RFC 8017 appendix A.1.2 encodes it.
+    pub private: Vec<u8>,
+    /// The private key of the peer in an agreement.
+    pub peer: Vec<u8>,
+    /// The signature that is verified, with both numbers of ECDSA at full length.
+    pub signature: Vec<u8>,
+}
+
+impl Material {
+    /// Makes the key of an algorithm.
+    ///
+    /// # Errors
+    /// Fails when AWS-LC makes no key.
+    pub fn new(algorithm: Algorithm) -> Result<Material, String> {
+        let scalar = |len: usize, first: u8| {
+            let mut bytes: Vec<u8> = (0..len).map(|i| first.wrapping_add(i as u8)).collect();
+            // The scalar is below the order of every curve.
+            bytes[0] = 0;
+            bytes
+        };
+        let len = match algorithm {
+            Algorithm::X25519 | Algorithm::Ed25519 => 32,
+            Algorithm::Ec(curve) => curve.bytes(),
+            Algorithm::Rsa(bits) => {
+                return Ok(Material { private: rsa_key(bits)?, peer: Vec::new(), signature: Vec::new() });
+            }
+        };
+        Ok(Material { private: scalar(len, 0x11), peer: scalar(len, 0x83), signature: Vec::new() })
+    }
+
+    /// Returns the private key in an encoding that OpenSSL reads: PKCS#8, or that of RSA.
+    pub fn encoded(&self, algorithm: Algorithm, private: &[u8]) -> Vec<u8> {
+        // RFC 5208 §5 around RFC 8410 §7, or around RFC 5915 §3 without the public key.
+        let before: &[u8] = match algorithm {
+            Algorithm::X25519 => b"\x30\x2e\x02\x01\0\x30\x05\x06\x03\x2b\x65\x6e\x04\x22\x04\x20",
+            Algorithm::Ed25519 => b"\x30\x2e\x02\x01\0\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20",
+            Algorithm::Ec(Curve::P256) => {
+                b"\x30\x41\x02\x01\0\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\
+                  \x04\x27\x30\x25\x02\x01\x01\x04\x20"
+            }
+            Algorithm::Ec(Curve::P384) => {
+                b"\x30\x4e\x02\x01\0\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\0\x22\
+                  \x04\x37\x30\x35\x02\x01\x01\x04\x30"
+            }
+            Algorithm::Ec(Curve::P521) => {
+                b"\x30\x60\x02\x01\0\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\0\x23\
+                  \x04\x49\x30\x47\x02\x01\x01\x04\x42"
+            }
+            Algorithm::Rsa(_) => b"",
+        };
+        [before, private].concat()
+    }
+}
+
+/// Makes an RSA key.
+fn rsa_key(bits: usize) -> Result<Vec<u8>, String> {
+    // SAFETY: see the top; null is no callback.
+    unsafe {
+        let (rsa, exponent) = (lc::RSA_new(), lc::BN_new());
+        let (mut bytes, mut len) = (null_mut(), 0);
+        let made = lc::BN_set_word(exponent, 65537) == 1
+            && lc::RSA_generate_key_ex(rsa, bits as i32, exponent, null_mut()) == 1
+            && lc::RSA_private_key_to_bytes(&mut bytes, &mut len, rsa) == 1;
+        let key = made.then(|| std::slice::from_raw_parts(bytes, len).to_vec());
+        lc::OPENSSL_free(bytes.cast());
+        lc::RSA_free(rsa);
+        lc::BN_free(exponent);
+        key.ok_or(format!("aws-lc made no RSA key of {bits} bits"))
+    }
+}
+
+/// Returns the numbers of an encoded sequence.
+pub fn numbers(encoded: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut reader = der::SliceReader::new(encoded).ok()?;
+    reader
+        .sequence(|inner| {
+            let mut numbers = Vec::new();
+            while !inner.is_finished() {
+                numbers.push(inner.decode::<UintRef<'_>>()?.as_bytes().to_vec());
+            }
+            Ok::<_, der::Error>(numbers)
+        })
+        .ok()
+}
+
+/// Encodes a signature of ECDSA as RFC 3279 §2.2.3 does.
+pub fn encoded_signature(signature: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for number in signature.chunks(signature.len() / 2) {
+        let number = &number[number.iter().take_while(|&&byte| byte == 0).count()..];
+        let sign = number.first().is_some_and(|&byte| byte >= 0x80);
+        body.extend([2, (number.len() + usize::from(sign)) as u8]);
+        body.extend(sign.then_some(0));
+        body.extend(number);
+    }
+    let long = (body.len() >= 0x80).then_some(0x81);
+    [0x30].into_iter().chain(long).chain([body.len() as u8]).chain(body).collect()
+}
+
+/// Returns both numbers of an encoded signature at full length.
+pub fn decoded_signature(curve: Curve, encoded: &[u8]) -> Option<Vec<u8>> {
+    let mut signature = Vec::new();
+    for number in numbers(encoded)? {
+        signature.extend(std::iter::repeat_n(0, curve.bytes().checked_sub(number.len())?));
+        signature.extend(number);
+    }
+    Some(signature)
+}
