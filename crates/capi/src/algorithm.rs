@@ -222,6 +222,8 @@ mod tests {
             (Ours::Crc32, Theirs::Crc32),
             (Ours::Crc32c, Theirs::Crc32c),
             (Ours::IpChecksum, Theirs::IpChecksum),
+            (Ours::Ed25519, Theirs::Ed25519),
+            (Ours::X25519, Theirs::X25519),
         ];
         assert_eq!(pairs.len(), Theirs::ALL.len());
         for (ours, theirs) in pairs {
