@@ -225,7 +225,8 @@ fn keys_can_be_in_a_service_of_the_run() {
     let shown = ended(&mut line, b"");
     assert_eq!(shown.code, Some(0), "{}", shown.err);
     let status = String::from_utf8(shown.out).unwrap();
-    assert!(status.contains("1 worker"), "{status}");
+    // One for keys that encrypt, one for private keys.
+    assert!(status.contains("2 workers"), "{status}");
     assert!(shown.err.contains("started for this run"), "{}", shown.err);
     assert_eq!(place.names(), [""; 0], "the service is gone, and its folder");
     run(&place, &["--socket", "/nowhere/socket"], &["true"]).bad(1, &["/nowhere/socket"]);

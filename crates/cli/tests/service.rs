@@ -130,7 +130,7 @@ fn a_grant_is_seen_revoked_and_gone() {
     assert!(grant["algorithms"].as_array().unwrap().contains(&"aes-gcm".into()), "{status:#}");
     assert_eq!(status["workers"][0]["grants"], 1);
     let text = service.command("status").text();
-    assert!(text.contains(": 1 worker, 1 grant\n"), "{text}");
+    assert!(text.contains(": 2 workers, 1 grant\n"), "{text}");
     let program = std::fs::read_to_string("/proc/self/comm").unwrap();
     assert!(text.contains(program.trim()), "{text}");
 
@@ -270,7 +270,7 @@ fn one_service_a_socket() {
 #[test]
 fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
     let service = Service::start("-q");
-    for (option, end) in [("", "worker, 0 grants"), ("--json", "\"grants\":[]")] {
+    for (option, end) in [("", "workers, 0 grants"), ("--json", "\"grants\":[]")] {
         let mut command = Command::new(MILLSTREAM);
         command.args(["status", "--watch", "0.1", "--socket"]).arg(service.socket()).stdout(Stdio::piped());
         let mut child = command.args(option.split_whitespace()).spawn().unwrap();
@@ -292,7 +292,7 @@ fn the_live_view_gives_the_terminal_back() {
     for (keys, code) in [("xq", "code 0"), ("\x03", "code 130")] {
         let mut terminal = Terminal::new(&service.place, &shell);
         let view = terminal.see("RECENT OPS/S");
-        assert!(view.contains("1 worker, 1 grant") && view.contains("\x1b[?25l"), "{view:?}");
+        assert!(view.contains("2 workers, 1 grant") && view.contains("\x1b[?25l"), "{view:?}");
         // The view is drawn more than once, at the same place.
         terminal.see("\x1b[J");
         terminal.see("A\r");
@@ -359,7 +359,7 @@ fn a_socket_that_systemd_listens_at_is_taken_over() {
     drop(log);
     let code = child.wait().unwrap().code();
     let status: Value = serde_json::from_str(&status.text()).unwrap();
-    assert_eq!(status["workers"].as_array().unwrap().len(), 1);
+    assert_eq!(status["workers"].as_array().unwrap().len(), 2);
     assert_eq!(code, Some(0));
     assert!(exists(&socket), "it is systemd's");
 }
@@ -381,7 +381,7 @@ fn root_gives_its_rights_away() {
     assert_eq!(ids("Uid:"), ["65534"; 4]);
     assert_eq!(ids("Gid:"), ["65534"; 4]);
     assert!(!ids("Groups:").contains(&"0".to_owned()));
-    assert!(service.command("status").text().contains("1 worker"));
+    assert!(service.command("status").text().contains("2 workers"));
 }
 
 /// Runs `speed` with its temporary files in `place`.

@@ -5,7 +5,7 @@ use millstream::isolated::{Accelerator, Attach, AttachError, Exportable, Service
 use millstream::publickey::{ed25519, x25519};
 use millstream::queue::{Queue, Request};
 
-use super::service::Service;
+use super::service::{PRIVATE, Service};
 
 fn attach(service: &Service) -> Result<Accelerator, AttachError> {
     Attach { private_keys: true, ..service.wanted() }.attach()
@@ -21,7 +21,7 @@ fn run(queue: &mut Queue, request: Request<'_>) -> Vec<u8> {
 
 #[test]
 fn they_sign_and_agree_where_nobody_sees_them() {
-    let service = Service::start();
+    let service = Service::with(&[PRIVATE, "1"]);
     let (accelerator, features) = (attach(&service).unwrap(), millstream::features().unwrap());
     let mut queue = accelerator.queue().unwrap();
 
@@ -51,7 +51,7 @@ fn they_sign_and_agree_where_nobody_sees_them() {
 
 #[test]
 fn each_worker_serves_its_own_kind() {
-    let service = Service::start();
+    let service = Service::with(&[PRIVATE, "1"]);
     let (private, data) = (attach(&service).unwrap(), service.attach().unwrap());
     assert!(private.generate_key(Algorithm::AesGcm, 32, Exportable::No).is_err());
     assert!(data.generate_key(Algorithm::Ed25519, 32, Exportable::No).is_err());
@@ -81,7 +81,7 @@ fn each_worker_serves_its_own_kind() {
 
 #[test]
 fn a_service_without_such_workers_says_so() {
-    let service = Service::with(&["--private-accelerators", "0"]);
+    let service = Service::with(&[PRIVATE, "0"]);
     match attach(&service) {
         Err(AttachError::Refused { why: ServiceRefusal::NoWorker, detail }) => {
             assert!(detail.contains("--private-accelerators"), "{detail}");

@@ -13,6 +13,9 @@ pub fn millstream() -> Command {
     command
 }
 
+/// The option for workers that serve private keys. Tests start none of them, unless they name it.
+pub const PRIVATE: &str = "--private-accelerators";
+
 /// `millstream serve` with a socket of its own. It is ended when this is dropped.
 pub struct Service {
     child: Child,
@@ -40,6 +43,10 @@ impl Service {
         let mut serve = millstream();
         serve.args(["serve", "--quiet", "--socket"]).arg(&socket).stdout(Stdio::null());
         prepare(&mut serve);
+        // Tests that kill workers want those alone that they attach to.
+        if !serve.get_args().any(|argument| argument == PRIVATE) {
+            serve.args([PRIVATE, "0"]);
+        }
         let child = serve.spawn().unwrap();
         let service = Service { child, _folder: folder, socket };
         eventually("the service listens", || service.attach().is_ok());
