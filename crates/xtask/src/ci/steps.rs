@@ -11,13 +11,18 @@ use crate::{openssl, release};
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
     let tests = pipeline.tests(command("cargo", &all));
-    pipeline.tests(command("cargo", ENGINES_WITHIN))?;
+    let mut engines = command("cargo", ENGINES_WITHIN);
+    engines.env(STACK.0, STACK.1);
+    pipeline.tests(engines)?;
     tests
 }
 
 /// The command for the tests inside the library of the engines.
 const ENGINES_WITHIN: &[&str] =
     &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
+
+/// Room for what is not optimised: tables of values that would otherwise be registers.
+const STACK: (&str, &str) = ("RUST_MIN_STACK", "67108864");
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
@@ -125,7 +130,7 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     for arguments in [[&["test", ALL, "--release"], &*packages].concat(), ENGINES_WITHIN.to_vec()] {
         let mut tests = command("cargo", &arguments);
-        tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder);
+        tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder).env(STACK.0, STACK.1);
         tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
             "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
