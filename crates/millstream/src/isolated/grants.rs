@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use super::process::{PerProcess, forks};
 use super::{Accelerator, Attach, AttachError, Connection, GrantState, ServiceRefusal};
 use crate::Error;
+use crate::cwq::Algorithm;
 use crate::queue::{Buffer, Done, KeyHandle, Refusal, Request, SharedQueue};
 
 /// The number of keys that a process's first grant usually holds.
@@ -65,16 +66,19 @@ impl Grants {
         Attach { socket, key_slots: KEY_SLOTS, arena_bytes: ARENA_BYTES, ..Attach::default() }
     }
 
-    /// Connects to the service and keeps the connection for the first key, in case the socket is out of reach by then: for
+    /// Connects to the service and keeps connections for the first key and for the first private key, in case the socket is out of reach by then: for
     /// programs that [may change their root directory](super::may_change_root). Where no service is there yet, the
     /// first key asks again.
     pub fn connect_early(&self, options: &Attach) {
         let mut early = lock(self.early.get());
-        if early.iter().any(|(with, _)| with == options) {
-            return;
-        }
-        if let Ok(connection) = options.connect() {
-            early.push((options.clone(), connection));
+        // The first key of either kind needs a grant of its own.
+        for options in [options.for_key(Algorithm::AesGcm), options.for_key(Algorithm::Ed25519)] {
+            if early.iter().any(|(with, _)| *with == options) {
+                continue;
+            }
+            if let Ok(connection) = options.connect() {
+                early.push((options, connection));
+            }
         }
     }
 
