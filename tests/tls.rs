@@ -5,6 +5,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use millstream::{FeatureSet, Features};
 use millstream_tests::certificate::Certificate;
 use millstream_tests::{
     Counters, OpenSsl, Place, Provider, Running, Side, bytes, eventually, with_each_openssl,
@@ -402,18 +403,22 @@ fn new_keys(openssl: &OpenSsl) {
 /// Signs and agrees with the keys of both certificates, and with ephemeral ones of each curve.
 fn key_pairs(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
-    let connections = [
-        ("-tls1_3", "-groups P-256 -sigalgs ECDSA+SHA256", ["ecdsa-p256", "ecdh-p256"]),
-        ("-tls1_3", "-groups P-384 -sigalgs ECDSA+SHA256", ["ecdsa-p256", "ecdh-p384"]),
-        ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", ["rsa-2048", "ecdh-p521"]),
-        ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", ["rsa-2048", "ecdh-p256"]),
-        ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", ["ecdsa-p256", "ecdh-p256"]),
-        ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", ["rsa-2048", "x25519"]),
+    // One agreement on P-256 is OpenSSL's own, which is quicker.
+    let connections: [(&str, &str, &[&str]); 6] = [
+        ("-tls1_3", "-groups P-256 -sigalgs ECDSA+SHA256", &["ecdsa-p256"]),
+        ("-tls1_3", "-groups P-384 -sigalgs ECDSA+SHA256", &["ecdsa-p256", "ecdh-p384"]),
+        ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", &["rsa-2048", "ecdh-p521"]),
+        ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", &["rsa-2048"]),
+        ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", &["ecdsa-p256"]),
+        ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", &["rsa-2048", "x25519"]),
     ];
+    // Without AVX-512 IFMA RSA is OpenSSL's own, too.
+    let features = Features::hardware();
+    let rsa_is_ours = millstream::publickey::rsa::RSA.best(features).kernel().requires != FeatureSet::EMPTY;
     for (both, client, algorithms) in connections {
         let counters = tls.exchanges(both, &format!("{both} {client}"), 1000);
         for (counters, sides) in counters.iter().zip([2, 1, 1]) {
-            for algorithm in algorithms {
+            for algorithm in algorithms.iter().filter(|name| rsa_is_ours || !name.starts_with("rsa")) {
                 counters.require(algorithm, sides, 1);
             }
         }
