@@ -171,8 +171,11 @@ fn checked(
             let same = match (case.algorithm, case.operation) {
                 (Algorithm::Ec(curve), Operation::Sign) => {
                     let raw = cases::decoded_signature(curve, &result).unwrap_or(result);
-                    let signed =
-                        Material { signature: raw, peer: Vec::new(), private: material.private.clone() };
+                    let signed = Material {
+                        signature: raw,
+                        peer: material.peer.clone(),
+                        private: material.private.clone(),
+                    };
                     let verify = Case { operation: Operation::Verify, ..*case };
                     ours::rows(features, &verify, &signed)?[0].results()[0] == [1]
                 }
