@@ -449,6 +449,6 @@ fn the_engines_are_used() {
     for name in ["ecdsa-p256", "ecdsa-p384", "ecdsa-p521"] {
         assert_eq!(counts(name), 3 * 6 * 4, "{name}");
     }
-    // One agreement on P-256 is quicker in OpenSSL.
-    assert_eq!((counts("ecdh-p256"), counts("ecdh-p384"), counts("ecdh-p521")), (0, 2, 2));
+    // One agreement on the other curves is quicker in OpenSSL.
+    assert_eq!((counts("ecdh-p256"), counts("ecdh-p384"), counts("ecdh-p521")), (0, 2, 0));
 }
