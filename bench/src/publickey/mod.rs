@@ -112,13 +112,12 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let mut last: Option<(Algorithm, Material)> = None;
     for (done, case) in cases.iter().enumerate() {
         progress(&format!("{} of {}: {}", done + 1, cases.len(), case.name()));
-        let material = match last.take().filter(|(algorithm, _)| *algorithm == case.algorithm) {
-            Some((_, material)) => material,
-            None => Material::new(case.algorithm)?,
+        let mut material = match last.take() {
+            Some((algorithm, material)) if algorithm == case.algorithm => material,
+            _ => Material::new(case.algorithm)?,
         };
-        let (material, found) = (&mut { material }, &mut compared);
-        let rows = checked(features, case, material, &libraries, found)?;
-        last = Some((case.algorithm, std::mem::replace(material, Material::new(Algorithm::X25519)?)));
+        let rows = checked(features, case, &mut material, &libraries, &mut compared)?;
+        last = Some((case.algorithm, material));
         let mut measured = Measured { case: *case, rows };
         if !arguments.check_only {
             measure(&mut measured, arguments);

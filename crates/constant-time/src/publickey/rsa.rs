@@ -1,9 +1,10 @@
 //! Rows of RSA. The modulus is public, every other number of the key is secret.
 
 use millstream_engines::hash::Hash;
-use millstream_publickey::Error;
 use millstream_publickey::rsa::{Components, Job, Lanes, Oaep, PrivateKey, Pss, PublicKey, RSA, RSA_LANES};
+use millstream_testkit::hex;
 
+use super::Same;
 use crate::trial::{Run, Trial};
 use crate::{Part, Row};
 
@@ -39,24 +40,9 @@ const NUMBERS: &str = concat!(
     "2e6ca9c0cc57e61dc272c4eb1e4bda64",
 );
 
-/// A source that gives the same bytes again and again.
-struct Same;
-
-impl millstream_publickey::Random for Same {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        bytes.fill(0x6b);
-        Ok(())
-    }
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digit = |c: u8| (c as char).to_digit(16).expect("a digit") as u8;
-    hex.as_bytes().as_chunks::<2>().0.iter().map(|[high, low]| digit(*high) << 4 | digit(*low)).collect()
-}
-
 /// Writes the secret numbers into the first part, which becomes secret as a whole.
 fn prepare(_: &[u8], parts: &mut [Part<'_>]) {
-    parts[0].data.copy_from_slice(&bytes(NUMBERS));
+    parts[0].data.copy_from_slice(&hex(NUMBERS));
 }
 
 /// The key with the secret numbers of the first part.
@@ -64,7 +50,7 @@ fn key(row: Row, parts: &[Part<'_>]) -> PrivateKey {
     let (private_exponent, halves) = parts[0].data.split_at(SIZE);
     let half = |i: usize| &halves[i * HALF..][..HALF];
     let components = Components {
-        modulus: &bytes(MODULUS),
+        modulus: &hex(MODULUS),
         public_exponent: &[1, 0, 1],
         private_exponent,
         p: half(0),
@@ -78,7 +64,7 @@ fn key(row: Row, parts: &[Part<'_>]) -> PrivateKey {
 }
 
 fn public_key(row: Row) -> PublicKey {
-    PublicKey::new(row.features, &bytes(MODULUS), &[1, 0, 1]).expect("a modulus")
+    PublicKey::new(row.features, &hex(MODULUS), &[1, 0, 1]).expect("a modulus")
 }
 
 fn oaep() -> Oaep<'static> {

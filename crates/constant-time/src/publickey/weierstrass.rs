@@ -1,11 +1,11 @@
 //! Rows of the curves P-256, P-384 and P-521.
 
 use millstream_engines::hash::Hash;
-use millstream_publickey::Error;
 use millstream_publickey::ecdh::AgreeJob;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, SignJob};
 use millstream_publickey::weierstrass::{P256_LANES, PublicJob};
 
+use super::Same;
 use crate::trial::{Run, Trial};
 use crate::{Part, Row};
 
@@ -14,16 +14,6 @@ const LANES: usize = 8;
 
 /// A digest, which is public.
 const DIGEST: [u8; 32] = [0x5a; 32];
-
-/// A source that gives the same bytes again and again.
-struct Same;
-
-impl millstream_publickey::Random for Same {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        bytes.fill(0x6b);
-        Ok(())
-    }
-}
 
 /// Keeps a scalar below the order: the highest bits that the curve does not use are cleared.
 fn below_order(curve: Curve, bytes: &[u8]) -> Vec<u8> {
