@@ -151,6 +151,30 @@ fn the_counter_wraps() {
     }
 }
 
+/// A key that took another's place does as a new one, whatever lengths the two have; a refusal changes nothing.
+#[test]
+fn a_key_in_anothers_place_is_as_if_new() {
+    let mut random = Random::new(8);
+    for kernel in CTR.available(Features::hardware()) {
+        let mut ctr = Ctr::with_kernel(kernel, &random.bytes(32)).unwrap();
+        let mut last = None;
+        for len in [32, 32, 16, 16, 24, 17, 32, 0, 24] {
+            let (key, iv) = (random.bytes(len), random.bytes(16).try_into().unwrap());
+            let set = ctr.rekey(&key);
+            match Ctr::with_kernel(kernel, &key) {
+                Ok(new) => last = Some(new),
+                Err(_) => assert!(matches!(set, Err(Error::KeyLength { given, .. }) if given == len)),
+            }
+            let passed = [&ctr, last.as_ref().unwrap()].map(|ctr| {
+                let mut data = [0; 500];
+                ctr.apply(&iv, InOut::in_place(&mut data));
+                data
+            });
+            assert!(passed[0] == passed[1], "{kernel:?}, {len} bytes");
+        }
+    }
+}
+
 /// Every way to cut 100 bytes in three around a block's ends, and every way to cut them in two.
 fn byte_stream<M: StreamMode>(mode: &M, direction: Direction, expected: &[u8], iv: &[u8], data: &[u8]) {
     for i in 0..=data.len() {
