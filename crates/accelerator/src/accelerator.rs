@@ -20,6 +20,7 @@ use crate::run::{Executor, MOST_HELD};
 use crate::slab::Slab;
 use crate::slot_errors::{ExportError, InsertError, SlotsFull};
 use crate::slots::{Handle, KeySlots, PreparedKey};
+use crate::source::FillRandom;
 use crate::staging::Staging;
 use crate::stats::{Filled, QueueStats};
 use crate::status::failed;
@@ -168,6 +169,24 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Returns the features that the kernels were chosen for.
     pub fn features(&self) -> Features {
         self.features
+    }
+
+    /// Gives the accelerator a generator of random bytes, or mixes a seed into the one that it has: see
+    /// [`Unit::seed`].
+    pub fn seed(&mut self, seed: &[u8; 32]) {
+        self.executor.unit.seed(seed);
+    }
+
+    /// Returns true when the generator wants another seed by the count of the bytes that it gave out. The time is the host's
+    /// to watch.
+    #[inline]
+    pub fn wants_seed(&mut self) -> bool {
+        self.executor.unit.wants_seed()
+    }
+
+    /// Has the accelerator take its random bytes from a function of its host.
+    pub fn set_random(&mut self, fill: FillRandom) {
+        self.executor.unit.set_random(fill);
     }
 
     /// Adds an arena, with room for that many keys of any algorithm.

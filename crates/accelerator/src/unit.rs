@@ -12,6 +12,7 @@ use crate::algorithms::every_lane;
 use crate::alone::run_alone;
 use crate::operation::Operation;
 use crate::pairs::Pairs;
+use crate::source::{FillRandom, Source, UnitRandom};
 use crate::stats::Filled;
 use crate::work::{Checksum, Partial, Work};
 
@@ -164,12 +165,16 @@ macro_rules! unit {
         /// The cipher/hash sub-unit of an accelerator: the lane managers of every algorithm, chosen once for the
         /// features at hand. It keeps nothing of what it computes.
         ///
+        /// Random bytes come from where [`Unit::seed`] or [`Unit::set_random`] say. A clone has no generator until it is
+        /// seeded itself.
+        ///
         /// See [`Operation`] for an example.
         #[derive(Clone, Debug)]
         pub struct Unit {
             features: Features,
             $($field: millstream_engines::$module::$manager,)+
             pairs: Pairs,
+            source: Source,
             hash: [HashLanes; Hash::ALL.len()],
             hmac: [HmacLanes; Hash::ALL.len()],
         }
@@ -181,6 +186,7 @@ macro_rules! unit {
                     features,
                     $($field: millstream_engines::$module::$manager::new(features),)+
                     pairs: Pairs::new(features),
+                    source: Source::default(),
                     hash: Hash::ALL.map(|hash| HashLanes::new(features, hash)),
                     hmac: Hash::ALL.map(|hash| HmacLanes::new(features, hash)),
                 }
@@ -271,6 +277,29 @@ impl Unit {
     /// Returns the features its kernels were chosen for.
     pub fn features(&self) -> Features {
         self.features
+    }
+
+    /// Gives the unit a generator of random bytes that begins with a seed of 32 bytes, or mixes the seed into the generator
+    /// that it has. See [`Generator`](crate::Generator), also for what a process that forks must know.
+    pub fn seed(&mut self, seed: &[u8; 32]) {
+        self.source.seed(self.features, seed);
+    }
+
+    /// Returns true when the unit's generator wants another seed: see
+    /// [`Generator::wants_seed`](crate::Generator::wants_seed).
+    #[inline]
+    pub fn wants_seed(&mut self) -> bool {
+        self.source.wants_seed()
+    }
+
+    /// Has the unit take its random bytes from a function of its host, in place of a generator of its own.
+    pub fn set_random(&mut self, fill: FillRandom) {
+        self.source = Source::Host(fill);
+    }
+
+    /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`].
+    pub fn random(&self) -> Option<UnitRandom<'_>> {
+        self.source.random()
     }
 
     /// Executes all operations. Those of one kind go side by side wherever that pays; results and errors

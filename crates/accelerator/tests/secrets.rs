@@ -30,7 +30,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use case::{Case, every_kind, random_case};
-use millstream_accelerator::LocalArena;
+use millstream_accelerator::{Generator, LocalArena};
+use millstream_cwq::Algorithm;
 use millstream_testkit::Random;
 use needles::Needles;
 use queue::{Form, Station};
@@ -250,6 +251,69 @@ fn objects_are_forgotten() {
     }
 }
 
+/// Nothing that a generator gave out, and no key or seed that made it, can be found in its memory or on its stack after.
+fn random_bytes_are_forgotten(stack: &mut [u128]) {
+    const BUFFER: usize = 4096;
+    for (features, without) in needles::subsets() {
+        stack.fill(0);
+        USED.store(0, Ordering::Relaxed);
+        let begin = BEGIN.load(Ordering::Relaxed);
+        // SAFETY: as in `run`.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(begin).write_bytes(0, 1 << 16) };
+        let mut random = Random::new(53);
+        let (seed, other): ([u8; 32], [u8; 32]) =
+            (random.bytes(32).try_into().unwrap(), random.bytes(32).try_into().unwrap());
+        // The same again, elsewhere: what the generator gives out, and the keys that make it.
+        let mut needles = Needles::default();
+        let mut key = seed.to_vec();
+        for _ in 0..3 {
+            needles.add_key(features, Algorithm::AesCtr, &key);
+            let mut pass = vec![0; BUFFER];
+            let ctr = millstream_engines::aes::Ctr::new(features, &key).unwrap();
+            ctr.apply(&[0; 16], millstream_engines::InOut::in_place(&mut pass));
+            key = pass[..32].to_vec();
+            needles.add("output", &pass[32..]);
+        }
+        // The key that the seed made is in use, until another seed comes.
+        let mut in_use = Needles::default();
+        in_use.add_key(features, Algorithm::AesCtr, &key);
+        needles.add("seed", &other);
+        let mut output = vec![0_u8; 3 * (BUFFER - 32)];
+        let mut generator = None;
+        let region = || {
+            let used = USED.load(Ordering::Relaxed);
+            // SAFETY: as in `leaks`; nobody changes it while it is looked at.
+            unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(begin), used) }
+        };
+        on_stack(stack, &mut || {
+            ARMED.store(true, Ordering::Relaxed);
+            let mut made = Generator::new(features, &seed);
+            for part in output.chunks_mut(1000) {
+                made.fill(part).unwrap();
+            }
+            generator = Some(made);
+            ARMED.store(false, Ordering::Relaxed);
+        });
+        on_stack(stack, &mut wipe_stack);
+        assert!(!needles.scan(&output).is_empty(), "the needles are what it gives out");
+        assert_eq!(needles.scan(region()), BTreeMap::new(), "without [{without}]");
+        assert_eq!(needles.scan(&bytes_of(stack)), BTreeMap::new(), "without [{without}]");
+        assert!(!in_use.scan(region()).is_empty(), "the scan finds the key in use");
+        let mut generator = generator.unwrap();
+        on_stack(stack, &mut || {
+            ARMED.store(true, Ordering::Relaxed);
+            generator.reseed(&other);
+            ARMED.store(false, Ordering::Relaxed);
+        });
+        let after = (needles.scan(region()), in_use.scan(region()));
+        assert_eq!(after, Default::default(), "without [{without}]");
+        on_stack(stack, &mut wipe_stack);
+        assert_eq!(needles.scan(&bytes_of(stack)), BTreeMap::new(), "without [{without}]");
+        drop(generator);
+        assert!(region().iter().filter(|byte| **byte != 0).count() < 64, "all secrets are zeroed in the end");
+    }
+}
+
 /// Cases of a kind, whose keys are long enough to be recognised.
 fn some_cases(random: &mut Random, kind: &Case, count: usize, len: usize) -> Vec<Case> {
     let case = |_| loop {
@@ -272,6 +336,7 @@ fn nothing_of_a_key_is_left() {
     objects_are_forgotten();
     let mut stack = vec![0_u128; (512 << 10) / 16];
     finds(&mut stack);
+    random_bytes_are_forgotten(&mut stack);
     let mut random = Random::new(51);
     let mut all = Left::default();
     for (features, without) in needles::subsets() {
