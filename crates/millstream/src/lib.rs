@@ -51,6 +51,7 @@ mod key;
 mod link;
 pub mod nonce;
 pub mod queue;
+mod random;
 mod refusal;
 
 use std::fmt;
@@ -118,7 +119,8 @@ pub fn batch(operations: &mut [Operation<'_>]) -> Result<(), Error> {
     let unit = match UNIT.get() {
         Some(unit) => unit,
         None => {
-            let unit = Unit::new(features()?);
+            let mut unit = Unit::new(features()?);
+            unit.set_random(random::fill);
             UNIT.get_or_init(|| unit)
         }
     };

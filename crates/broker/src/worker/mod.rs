@@ -21,6 +21,7 @@ mod memory;
 mod moves;
 mod private;
 mod sandbox;
+mod seeding;
 mod serving;
 mod share;
 
@@ -99,6 +100,8 @@ pub enum Error {
     KeyMemory(io::Error),
     /// Descriptors can't be made or closed.
     Descriptors(io::Error),
+    /// The kernel gives no random bytes.
+    Seed(io::Error),
     /// The processor mask can't be read.
     Features(millstream_cpu::MaskError),
     /// A thread can't be started.
@@ -127,6 +130,9 @@ impl fmt::Display for Error {
                 plain(error)
             ),
             Error::Descriptors(error) => write!(f, "descriptors can't be made or closed: {}", plain(error)),
+            Error::Seed(error) => {
+                write!(f, "the kernel gives no random bytes (`getrandom`): {}", plain(error))
+            }
             Error::Features(error) => error.fmt(f),
             Error::Thread(error) => write!(
                 f,
@@ -242,8 +248,10 @@ fn spawn(
     let (ready, begun) = sync_channel(1);
     let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
     let body = move || {
-        let serving = Serving::new(features, pace, wipes, reserve, doorbells);
-        let begun = pin(config.cpu).and_then(|()| filter.apply().map_err(Error::Sandbox));
+        let mut serving = Serving::new(features, pace, wipes, reserve, doorbells);
+        let begun = pin(config.cpu)
+            .and_then(|()| filter.apply().map_err(Error::Sandbox))
+            .and_then(|()| serving.seed().map_err(Error::Seed));
         if begun.is_ok() {
             config.probe(Some(Role::Accelerator));
         }

@@ -1,6 +1,7 @@
 //! The accelerator's thread: it looks at the rings of all grants, executes, wakes clients, and sleeps.
 
 use std::collections::HashMap;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use millstream_shm::{Doorbell, Words, sleep, wipe_stack};
 
 use super::doorbells::Doorbells;
 use super::memory::SharedArena;
+use super::seeding::Seeding;
 use crate::progress::Counter;
 
 /// The time for which it goes on taking words when it is to finish: a client that never stops submitting must not keep
@@ -92,6 +94,7 @@ pub(super) struct Serving {
     blocked: Duration,
     /// True after a step that found words but completed none, until operations end: a client's ring is full.
     in_vain: bool,
+    seeding: Seeding,
 }
 
 impl Serving {
@@ -122,7 +125,13 @@ impl Serving {
             rested: began,
             blocked: BLOCKED.0,
             in_vain: false,
+            seeding: Seeding::default(),
         }
+    }
+
+    /// Gives the accelerator's random generator its first seed.
+    pub(super) fn seed(&mut self) -> io::Result<()> {
+        self.seeding.begin(&mut self.accelerator)
     }
 
     /// A grant was added, whose doorbell may ring.
@@ -283,6 +292,7 @@ impl Hosted for Serving {
     }
 
     fn wake_up(&mut self) {
+        self.seeding.renew(&mut self.accelerator);
         self.answer();
         self.accelerator.wake();
     }
@@ -315,6 +325,7 @@ impl Hosted for Serving {
     fn before_turn(&mut self) {
         self.turns.step_untouched();
         self.look_about();
+        self.seeding.look(&mut self.accelerator);
     }
 
     #[inline]

@@ -73,6 +73,7 @@ use crate::Error;
 pub use crate::heap::Buffer;
 use crate::heap::{Exclusive, Heap};
 pub use crate::key::{Exportable, KeyHandle, KeyOptions, Nonces};
+use crate::random;
 pub use crate::refusal::Refusal;
 use driver::Driver;
 use parts::{Parts, Places, RingMemory};
@@ -140,6 +141,7 @@ impl Queue {
     pub fn inline(features: Features, config: Config) -> Result<Self, Error> {
         let parts = Parts::new(&config)?;
         let mut accelerator = Box::new(Accelerator::new(features, FlushPolicy::default()));
+        accelerator.set_random(random::fill);
         let grant = accelerator.add_grant(Exclusive(parts.heap.clone()), config.key_slots);
         accelerator
             .add_queue(grant, parts.submissions.clone(), parts.completions.clone(), config.weight)

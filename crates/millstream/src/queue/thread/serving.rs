@@ -8,6 +8,7 @@ use millstream_host::{End, Hosted, Pace, Park, Unpark};
 
 use super::sleeper::Bed;
 use crate::queue::parts::{LocalAccelerator, RingMemory};
+use crate::random;
 use crate::refusal::Refusal;
 
 /// The way of commands to the thread.
@@ -82,7 +83,8 @@ impl Serving {
     pub(super) fn new(shared: Arc<Shared>, pace: Pace) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
         let policy = FlushPolicy { deadline, ..FlushPolicy::default() };
-        let accelerator = Accelerator::new(shared.features, policy);
+        let mut accelerator = Accelerator::new(shared.features, policy);
+        accelerator.set_random(random::fill);
         Serving { accelerator, clients: Clients { shared, beds: Vec::new() }, pace, sleep: Park }
     }
 

@@ -1,0 +1,11 @@
+//! Random bytes for what this process computes itself: the kernel's, so that neither a fork nor a restored snapshot of the
+//! machine repeats any.
+
+use millstream_publickey::Error;
+
+use crate::key::fill_with_random;
+
+/// Fills bytes for an accelerator of this process.
+pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), Error> {
+    fill_with_random(bytes).map_err(|_| Error::Random)
+}
