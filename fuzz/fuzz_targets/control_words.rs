@@ -8,7 +8,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose};
+use millstream_accelerator::{
+    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, given_by,
+};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status, Usages};
@@ -156,9 +158,18 @@ fn tame(word: ControlWord) -> ControlWord {
         matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
     let keyed =
         cipher || chained || aead || matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
-    let private = matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey);
-    let signs = opcode == Opcode::Sign || opcode == Opcode::PublicKey && word.tag % 2 == 0;
-    let pair = if signs { Algorithm::Ed25519 } else { Algorithm::X25519 };
+    let private = matches!(
+        opcode,
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt
+    );
+    let signers = [Algorithm::Ed25519, Algorithm::P256, Algorithm::P384, Algorithm::Rsa];
+    let pair = match opcode {
+        Opcode::Agree => [Algorithm::X25519, Algorithm::P256, Algorithm::P521][word.tag as usize % 3],
+        Opcode::Decrypt => Algorithm::Rsa,
+        _ => signers[word.tag as usize % 4],
+    };
+    let signed = matches!(opcode, Opcode::Sign | Opcode::Verify | Opcode::Decrypt);
+    let long_result = private && pair == Algorithm::Rsa && opcode != Opcode::Verify;
     let keyed = keyed || private;
     let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
     let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
@@ -175,7 +186,7 @@ fn tame(word: ControlWord) -> ControlWord {
         } else {
             of(word.algorithm)
         },
-        hash: if hash || chained { of(word.hash) } else { 0 },
+        hash: if hash || chained || signed && word.hash % 4 != 0 { of(word.hash) } else { 0 },
         flags: word.flags
             & Flags::ALL
             & !(if in_arena { 0 } else { Flags::KEY_IN_ARENA }
@@ -183,8 +194,7 @@ fn tame(word: ControlWord) -> ControlWord {
         iv_len: if keyed && !private && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
         mac_len: match opcode {
             Opcode::Cipher => 0,
-            Opcode::Sign => 64,
-            Opcode::Agree | Opcode::PublicKey => 32,
+            _ if private => given_by(pair, opcode) as u8 & if long_result { 0 } else { 0xff },
             _ => word.mac_len % 66,
         },
         key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
@@ -196,19 +206,28 @@ fn tame(word: ControlWord) -> ControlWord {
         },
         source_len: match opcode {
             Opcode::PublicKey => 0,
-            Opcode::Agree => 32,
+            Opcode::Agree => given_by(pair, Opcode::PublicKey),
+            Opcode::Decrypt => 128,
             _ if word.tag % 3 == 0 => long & !15,
             _ => long,
         },
-        destination: first(pass, near(word.destination)),
-        aad: first(aead || piece, near(word.aad)),
-        aad_len: first(!cipher && !private, word.aad_len % 130),
+        destination: first(pass || long_result, near(word.destination)),
+        aad: first(aead || piece || opcode == Opcode::Verify, near(word.aad)),
+        aad_len: first(!cipher && (!private || opcode == Opcode::Verify), word.aad_len % 130),
         iv: first(keyed && !private && opcode != Opcode::PartialMac, near(word.iv)),
-        mac: first(!cipher, near(word.mac)),
+        mac: first(!cipher && !long_result && opcode != Opcode::Verify, near(word.mac)),
         key_len: if in_arena { word.key_len % 70 } else { 0 },
-        mac_key_len: if mac_in_arena { word.mac_key_len % 140 } else { 0 },
+        mac_key_len: match () {
+            () if mac_in_arena => word.mac_key_len % 140,
+            () if long_result => 100 + word.mac_key_len % 600,
+            () => 0,
+        },
         state: first(piece, near(word.state)),
-        parameter: if word.tag % 5 == 0 { word.parameter & 0x107 } else { 0 },
+        parameter: match () {
+            () if signed => word.parameter & 0x3f_ff03,
+            () if word.tag % 5 == 0 => word.parameter & 0x107,
+            () => 0,
+        },
         tag: word.tag,
     }
 }
@@ -226,6 +245,8 @@ fn outputs(word: &ControlWord, whole: &[u8]) -> Vec<std::ops::Range<usize>> {
     let span = |at: u32, len: usize| at as usize..at as usize + len;
     let pieces = [Opcode::PartialHash, Opcode::PartialMac, Opcode::PartialAead].map(|opcode| opcode as u8);
     let state = if pieces.contains(&word.opcode) { ControlWord::STATE_BYTES as usize } else { 0 };
+    // A result of RSA has a length of its own.
+    let len = if word.algorithm == Algorithm::Rsa as u8 { usize::from(word.mac_key_len) } else { len };
     vec![
         span(word.destination, len),
         span(word.mac, if reverse { 0 } else { usize::from(word.mac_len) }),

@@ -12,8 +12,8 @@
 //!    - `alone`: the function in `alone.rs` that works on one object, for the directions without lanes;
 //!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
 //!
-//! A row of `private_keys` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the bytes
-//! that each operation gives; what is done with such keys is in `pairs.rs`.
+//! A row of `private_keys` or `curves` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the
+//! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key.
 //!
 //! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares
 //! the rows with the engines. `tests/accelerator/case.rs` has its own list of what each algorithm takes.
@@ -23,6 +23,7 @@
 
 use millstream_cwq::{Algorithm, Opcode};
 use millstream_engines::hash::Hash;
+use millstream_publickey::rsa::MAX_PRIVATE_DER;
 
 /// The longest initialisation vector of a cipher, in bytes.
 pub(crate) const MAX_IV: usize = 16;
@@ -218,13 +219,39 @@ macro_rules! every_algorithm {
             private_keys {
                 Ed25519 = ed25519::PrivateKey as Inline {
                     facts { cost: 40, each: 4_000, alone: 30_000 }
+                    new new
                     keys [32]
-                    gives { Sign: 64, Agree: 0, PublicKey: 32 }
+                    gives { Sign: 64, Agree: 0, PublicKey: 32, Decrypt: 0 }
                 }
                 X25519 = x25519::PrivateKey as Inline {
                     facts { cost: 1, each: 6_000, alone: 40_000 }
+                    new new
                     keys [32]
-                    gives { Sign: 0, Agree: 32, PublicKey: 32 }
+                    gives { Sign: 0, Agree: 32, PublicKey: 32, Decrypt: 0 }
+                }
+                Rsa = rsa::PrivateKey as Inline {
+                    // How long it takes depends on the modulus: see `cost.rs`.
+                    facts { cost: 1, each: 0, alone: 0 }
+                    new from_pkcs1
+                    keys [512..=MAX_PRIVATE_DER]
+                    gives { Sign: 512, Agree: 0, PublicKey: 526, Decrypt: 512 }
+                }
+            }
+            curves {
+                P256 {
+                    facts { cost: 1, each: 8_000, alone: 60_000 }
+                    keys [32]
+                    gives { Sign: 64, Agree: 32, PublicKey: 65, Decrypt: 0 }
+                }
+                P384 {
+                    facts { cost: 1, each: 250_000, alone: 250_000 }
+                    keys [48]
+                    gives { Sign: 96, Agree: 48, PublicKey: 97, Decrypt: 0 }
+                }
+                P521 {
+                    facts { cost: 1, each: 400_000, alone: 400_000 }
+                    keys [66]
+                    gives { Sign: 132, Agree: 66, PublicKey: 133, Decrypt: 0 }
                 }
             }
             hashes {
@@ -274,6 +301,7 @@ macro_rules! engines_only {
             $($mac = $mac_in::$mac_key as $mac_stored;)+
             $($coded = $coded_in::$coded_key as $coded_stored;)+
             $($pair = $pair_in::$pair_key as $pair_stored;)+
+            Curve = ecdsa::PrivateKey as Inline;
             Hmac = hmac::HmacKey as Inline;
         }
     };
@@ -366,8 +394,14 @@ macro_rules! by_algorithm {
         })+ }
         private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
             facts { cost: $pair_cost:literal, each: $each:literal, alone: $alone:literal }
+            new $new:ident
             keys [$pair_keys:pat]
             gives { $($opcode:ident: $given:literal),+ }
+        })+ }
+        curves { $($curve:ident {
+            facts { cost: $curve_cost:literal, each: $curve_each:literal, alone: $curve_alone:literal }
+            keys [$curve_keys:pat]
+            gives { $($curve_opcode:ident: $curve_given:literal),+ }
         })+ }
         hashes { $($hash:ident { cost: $hash_cost:literal })+ }
         checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
@@ -396,11 +430,20 @@ macro_rules! by_algorithm {
             matches!(algorithm, $(Algorithm::$mac)|+ | $(Algorithm::$coded)|+)
         }
 
-        /// Returns the bytes that an operation with a private key gives: 0 for one that the algorithm does not have.
+        /// Returns the bytes that an operation with a private key gives, of RSA the most: 0 for one that the algorithm does not have.
+        ///
+        /// ```
+        /// use millstream_accelerator::given_by;
+        /// use millstream_cwq::{Algorithm, Opcode};
+        ///
+        /// assert_eq!(given_by(Algorithm::P384, Opcode::Sign), 96);
+        /// assert_eq!(given_by(Algorithm::X25519, Opcode::Sign), 0);
+        /// ```
         #[inline(always)]
-        pub(crate) const fn given_by(algorithm: Algorithm, opcode: Opcode) -> u32 {
+        pub const fn given_by(algorithm: Algorithm, opcode: Opcode) -> u32 {
             match (algorithm, opcode) {
                 $($((Algorithm::$pair, Opcode::$opcode) => $given,)+)+
+                $($((Algorithm::$curve, Opcode::$curve_opcode) => $curve_given,)+)+
                 _ => 0,
             }
         }
@@ -408,13 +451,14 @@ macro_rules! by_algorithm {
         /// Returns true for an algorithm whose keys are private keys.
         #[inline(always)]
         pub(crate) const fn is_private(algorithm: Algorithm) -> bool {
-            matches!(algorithm, $(Algorithm::$pair)|+)
+            matches!(algorithm, $(Algorithm::$pair)|+ | $(Algorithm::$curve)|+)
         }
 
         /// Returns the nanoseconds that an operation takes beside its bytes, in full lanes and alone: see [`cost`](crate::cost).
         pub(crate) const fn each_nanoseconds(algorithm: Algorithm) -> (u32, u32) {
             match algorithm {
                 $(Algorithm::$pair => ($each, $alone),)+
+                $(Algorithm::$curve => ($curve_each, $curve_alone),)+
                 _ => (0, 0),
             }
         }
@@ -480,6 +524,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$mac => matches!(len, $mac_keys),)+
                 $(Algorithm::$coded => matches!(len, $coded_keys),)+
                 $(Algorithm::$pair => matches!(len, $pair_keys),)+
+                $(Algorithm::$curve => matches!(len, $curve_keys),)+
                 _ => hash_of(algorithm).is_some(),
             }
         }
@@ -496,6 +541,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$mac => $mac_cost,)+
                 $(Algorithm::$coded => $coded_cost,)+
                 $(Algorithm::$pair => $pair_cost,)+
+                $(Algorithm::$curve => $curve_cost,)+
                 $(Algorithm::$hash => $hash_cost,)+
                 $(Algorithm::$checksum => $checksum_cost,)+
                 _ => panic!("an algorithm without a row"),

@@ -31,6 +31,19 @@ impl Default for Turns {
     }
 }
 
+impl Turns {
+    /// Returns the turns of an accelerator for private keys, whose operations take so long that a default turn ends with the first of
+    /// them: as long as lanes full of RSA take, so that the operations of several clients go side by side.
+    pub fn of_private_keys() -> Self {
+        Turns { alone: 8_000_000, shared: 16_000_000, ..Turns::default() }
+    }
+
+    /// Returns the cost that the queues of a grant may take in one round. It grows with turns.
+    fn quantum(self) -> i64 {
+        QUANTUM * (self.shared as i64 / Turns::default().shared as i64).max(1)
+    }
+}
+
 /// The bounds of an accelerator's turns, and the bill of the present one.
 pub(crate) struct Bounds {
     turns: Turns,
@@ -86,7 +99,7 @@ impl Bounds {
             shared,
             cost,
             few: brisk,
-            quantum: QUANTUM.min(cost),
+            quantum: self.turns.quantum().min(cost),
             word,
             slice,
             bytes: self.turns.bytes.min(staged),

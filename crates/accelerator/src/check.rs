@@ -11,6 +11,7 @@ use crate::algorithms::{
     given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_mac, is_mac_tag,
 };
 use crate::arena::{Arena, Span};
+use crate::pairs::{DecryptionScheme, SignatureScheme};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -99,9 +100,21 @@ const PUBLIC: ControlWord = ControlWord {
 };
 const PRIVATE: ControlWord =
     ControlWord { source: u32::MAX, source_len: u32::MAX, flags: PUBLIC.flags | Flags::GATHER, ..PUBLIC };
+const SIGN: ControlWord =
+    ControlWord { hash: 0xff, parameter: u32::MAX, destination: u32::MAX, mac_key_len: u16::MAX, ..PRIVATE };
+const VERIFY: ControlWord = ControlWord {
+    mac: 0,
+    mac_len: 0,
+    destination: 0,
+    mac_key_len: 0,
+    aad: u32::MAX,
+    aad_len: u32::MAX,
+    ..SIGN
+};
+const DECRYPT: ControlWord = ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..VERIFY };
 
 /// The fields that each opcode uses, by its number.
-static USES: [Uses; 18] = [
+static USES: [Uses; 20] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -117,9 +130,11 @@ static USES: [Uses; 18] = [
     uses(ControlWord { key: u32::MAX, mac_key: u32::MAX, ..NOTHING }),
     uses(PARTIAL_MAC),
     uses(PARTIAL_AEAD),
+    uses(SIGN),
     uses(PRIVATE),
-    uses(PRIVATE),
-    uses(PUBLIC),
+    uses(ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..PUBLIC }),
+    uses(VERIFY),
+    uses(DECRYPT),
 ];
 
 /// The place of a key.
@@ -163,11 +178,11 @@ pub(crate) struct CheckedWord {
     pub(crate) source: Source,
     /// Empty where the opcode writes none.
     pub(crate) destination: Span,
-    /// Associated data, or the mid-state before.
+    /// Associated data, the mid-state before, a signature to verify, or a label.
     pub(crate) aad: Span,
     pub(crate) iv: Span,
     pub(crate) mac: Span,
-    /// Empty unless a mid-state is to be written.
+    /// The place of a mid-state or of a result of RSA; empty unless one is to be written.
     pub(crate) state: Span,
     /// Bytes in front that a combined operation does not encrypt.
     pub(crate) clear: u32,
@@ -235,7 +250,8 @@ pub(crate) fn check<A: Arena>(
     (checked.algorithm, checked.hash) = algorithms(opcode, word)?;
     if let Some(allowed) = allowed {
         let may = |algorithm| algorithm == Algorithm::None || allowed.contains(algorithm);
-        if !may(checked.algorithm) || !may(checked.hash) {
+        // The hash of a signature made a digest elsewhere.
+        if !may(checked.algorithm) || !(may(checked.hash) || is_of_pair(opcode)) {
             return Err(Status::Policy);
         }
     }
@@ -291,7 +307,8 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
             _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
         },
         Opcode::Mac => is_mac(algorithm),
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey => given_by(algorithm, opcode) > 0,
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Decrypt => given_by(algorithm, opcode) > 0,
+        Opcode::Verify => given_by(algorithm, Opcode::Sign) > 0,
         // F8's length in bits has no meaning beside an HMAC's in bytes.
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 && is_hash
@@ -321,11 +338,12 @@ fn span(at: u32, len: u32, arena: u32, outside: Status) -> Result<Span, Status> 
 fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Result<KeyAt, Status> {
     if in_arena {
         let span = span(key, u32::from(key_len), arena, Status::KeyRange)?;
-        return if key_len <= ControlWord::MOST_KEY_BYTES {
-            Ok(KeyAt::Arena(span))
+        let most = if opcode == Opcode::Verify {
+            ControlWord::MOST_PUBLIC_KEY_BYTES
         } else {
-            Err(Status::KeyLength)
+            ControlWord::MOST_KEY_BYTES
         };
+        return if key_len <= most { Ok(KeyAt::Arena(span)) } else { Err(Status::KeyLength) };
     }
     if key_len != 0 {
         return Err(Status::Reserved);
@@ -341,7 +359,10 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
         | Opcode::PartialAead
         | Opcode::Sign
         | Opcode::Agree
-        | Opcode::PublicKey => KeyAt::Slot(key),
+        | Opcode::PublicKey
+        | Opcode::Decrypt => KeyAt::Slot(key),
+        // A public key is in no slot: it comes with the word.
+        Opcode::Verify => return Err(Status::Key),
         _ => KeyAt::None,
     })
 }
@@ -404,14 +425,19 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
             checked.clear = word.aad_len;
         }
         // The word is executed at once, however short turns are.
-        Opcode::Sign if checked.source.len() > ControlWord::MOST_SIGNED_BYTES => {
+        Opcode::Sign | Opcode::Verify | Opcode::Decrypt
+            if checked.source.len().max(word.aad_len) > ControlWord::MOST_SIGNED_BYTES =>
+        {
             return Err(Status::DataLength);
         }
-        // A peer's public key is as long as one's own.
-        Opcode::Agree if checked.source.len() != given_by(checked.algorithm, Opcode::PublicKey) => {
+        // A peer's public key is as long as one's own, or compressed.
+        Opcode::Agree if checked.source.len() > given_by(checked.algorithm, Opcode::PublicKey) => {
             return Err(Status::DataLength);
         }
         _ => {}
+    }
+    if is_of_pair(checked.opcode) {
+        pair_outputs(checked, word, arena)?;
     }
     if matches!(checked.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
     {
@@ -426,6 +452,29 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
     if !parameter_fits(checked) {
         return Err(Status::Parameter);
     }
+    Ok(())
+}
+
+/// Returns true for the opcodes of key pairs.
+#[inline(always)]
+const fn is_of_pair(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt)
+}
+
+/// Checks what words about key pairs have beside others: the place of a result of RSA, the signature or label, and the scheme.
+#[cold]
+fn pair_outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
+    if matches!(checked.opcode, Opcode::Verify | Opcode::Decrypt) {
+        checked.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
+    }
+    let writes_long = checked.algorithm == Algorithm::Rsa && checked.opcode != Opcode::Verify;
+    if !writes_long {
+        return if word.destination == 0 && word.mac_key_len == 0 { Ok(()) } else { Err(Status::Reserved) };
+    }
+    if !(1..=ControlWord::MOST_RESULT_BYTES).contains(&word.mac_key_len) {
+        return Err(Status::DestinationRange);
+    }
+    checked.state = span(word.destination, u32::from(word.mac_key_len), arena, Status::DestinationRange)?;
     Ok(())
 }
 
@@ -466,6 +515,7 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
         Opcode::Hmac | Opcode::PartialMac => (4..=digest(checked.algorithm)).contains(&len),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(checked.hash)).contains(&len),
         Opcode::Mac => is_mac_tag(checked.algorithm, len),
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey if checked.algorithm == Algorithm::Rsa => len == 0,
         Opcode::Sign | Opcode::Agree | Opcode::PublicKey => {
             len == given_by(checked.algorithm, checked.opcode)
         }
@@ -482,6 +532,13 @@ fn parameter_fits(checked: &CheckedWord) -> bool {
         Algorithm::KasumiF8 => checked.parameter < 8 && (unused_bits == 0 || checked.source.len() > 0),
         Algorithm::KasumiF9 => {
             checked.parameter & !0x107 == 0 && (unused_bits == 0 || checked.source.len() > 0)
+        }
+        _ if matches!(checked.opcode, Opcode::Sign | Opcode::Verify) => {
+            SignatureScheme::of_word(checked.algorithm, checked.hash, checked.parameter).is_some()
+        }
+        _ if checked.opcode == Opcode::Decrypt => {
+            let label: &[u8] = if checked.aad.len == 0 { &[] } else { &[0] };
+            DecryptionScheme::of_word(checked.hash, checked.parameter, label).is_some()
         }
         _ => checked.parameter == 0,
     }

@@ -56,8 +56,29 @@ static EACH_COST: [[u32; 256]; 2] = {
 /// Returns the cost of a word that has no bytes.
 #[inline(always)]
 fn word_cost(word: &ControlWord, alone: bool) -> i64 {
-    WORD_COST + i64::from(EACH_COST[usize::from(alone)][usize::from(word.algorithm)])
+    let each = WORD_COST + i64::from(EACH_COST[usize::from(alone)][usize::from(word.algorithm)]);
+    if word.algorithm == RSA { each + rsa_cost(word, alone) } else { each }
 }
+
+/// Returns the cost of an operation of RSA beside [`WORD_COST`]: the cube of the modulus's bytes, of which the word has at least as many for the
+/// result or the public key. A word that has fewer is refused.
+#[cold]
+fn rsa_cost(word: &ControlWord, alone: bool) -> i64 {
+    let power = |len: u16| {
+        let len = i64::from(len.clamp(128, 512));
+        len * len * len * PER_NANOSECOND / LANES_PER_NANOSECOND * if alone { 2 } else { 1 }
+    };
+    match word.opcode {
+        VERIFY => power(word.key_len) / 32,
+        PUBLIC_KEY => 0,
+        _ => power(word.mac_key_len),
+    }
+}
+
+/// The cubes of bytes that lanes of AVX-512 IFMA do in a nanosecond.
+const LANES_PER_NANOSECOND: i64 = 168;
+
+const RSA: u8 = Algorithm::Rsa as u8;
 
 /// A nanosecond in the unit of costs.
 pub(crate) const PER_NANOSECOND: i64 = 16;
@@ -180,15 +201,17 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
     word.opcode == Opcode::PartialMac as u8 || word.opcode == Opcode::PartialAead as u8
 }
 
-/// Returns true when a word is executed at once however long it takes: an operation with a private key has no slices.
+/// Returns true when a word is executed at once however long it takes: an operation with a key pair has no slices.
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
-    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY)
+    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT)
 }
 
 const SIGN: u8 = Opcode::Sign as u8;
 const AGREE: u8 = Opcode::Agree as u8;
 const PUBLIC_KEY: u8 = Opcode::PublicKey as u8;
+const VERIFY: u8 = Opcode::Verify as u8;
+const DECRYPT: u8 = Opcode::Decrypt as u8;
 
 /// Returns true when a word brings a key with it.
 #[inline(always)]

@@ -8,6 +8,7 @@ use millstream_engines::aead::Aead;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::{BlockMode, StreamMode};
 use millstream_engines::{Error, Kernel};
+use millstream_publickey::ecdsa;
 
 use crate::algorithms::{algorithm_of, every_algorithm, every_engine, hash_of, whole_tag};
 
@@ -141,9 +142,11 @@ macro_rules! classes {
         macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
         private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
             facts $pair_facts:tt
+            new $pair_new:ident
             keys $pair_keys:tt
             gives $pair_gives:tt
         })+ }
+        curves { $($curve:ident $curve_rest:tt)+ }
         $($rest:tt)+
     ) => {
         references! {
@@ -166,7 +169,10 @@ macro_rules! classes {
 
         references! {
             /// A private key of a public-key algorithm.
-            PrivateKey { $($pair: crate::engines::$pair_in::$pair_key,)+ }
+            PrivateKey {
+                Curve: ecdsa::PrivateKey,
+                $($pair: crate::engines::$pair_in::$pair_key,)+
+            }
         }
 
         impl CipherKey<'_> {
@@ -225,6 +231,7 @@ macro_rules! classes {
                     $(KeyRef::$mac(_) => Algorithm::$mac,)+
                     $(KeyRef::$coded(_) => Algorithm::$coded,)+
                     $(KeyRef::$pair(_) => Algorithm::$pair,)+
+                    KeyRef::Curve(key) => algorithm_of_curve(key.curve()),
                     KeyRef::Hmac(key) => algorithm_of(key.hash()),
                 }
             }
@@ -238,7 +245,7 @@ macro_rules! classes {
                     $(KeyRef::$mac(_) => None,)+
                     $(KeyRef::$coded(_) => None,)+
                     $(KeyRef::$pair(_) => None,)+
-                    KeyRef::Hmac(_) => None,
+                    KeyRef::Curve(_) | KeyRef::Hmac(_) => None,
                 }
             }
 
@@ -255,6 +262,7 @@ macro_rules! classes {
             #[inline(always)]
             pub fn as_private(self) -> Option<PrivateKey<'k>> {
                 match self {
+                    KeyRef::Curve(key) => Some(key.into()),
                     $(KeyRef::$pair(key) => Some(key.into()),)+
                     _ => None,
                 }
@@ -280,6 +288,7 @@ macro_rules! classes {
                     $(Algorithm::$mac => Some(KeyKind::$mac),)+
                     $(Algorithm::$coded => Some(KeyKind::$coded),)+
                     $(Algorithm::$pair => Some(KeyKind::$pair),)+
+                    $(Algorithm::$curve => Some(KeyKind::Curve),)+
                     _ => hash_of(algorithm).map(|_| KeyKind::Hmac),
                 }
             }
@@ -308,7 +317,11 @@ macro_rules! classes {
                     sink.accept(crate::engines::$coded_in::$coded_key::new(features, key)?)
                 })+
                 $(Algorithm::$pair => {
-                    let pair = crate::engines::$pair_in::$pair_key::new(features, key);
+                    let pair = crate::engines::$pair_in::$pair_key::$pair_new(features, key);
+                    sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
+                })+
+                $(Algorithm::$curve => {
+                    let pair = ecdsa::PrivateKey::new(features, ecdsa::Curve::$curve, key);
                     sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
                 })+
                 _ => sink.accept(expand_hmac(features, algorithm, key)?),
@@ -325,7 +338,25 @@ fn refusal(error: millstream_publickey::Error, given: usize) -> Error {
         millstream_publickey::Error::Length { algorithm, takes, .. } => {
             Error::KeyLength { algorithm, given, takes }
         }
-        _ => Error::KeyLength { algorithm: "this algorithm", given, takes: "a private key" },
+        millstream_publickey::Error::Scalar { algorithm } => Error::KeyLength {
+            algorithm,
+            given,
+            takes: "a scalar above zero and below the order of the group",
+        },
+        _ => Error::KeyLength {
+            algorithm: "rsa",
+            given,
+            takes: "an RSAPrivateKey in DER, with two primes and a modulus of 1024 to 4096 bits",
+        },
+    }
+}
+
+/// Returns the algorithm of a curve's keys.
+const fn algorithm_of_curve(curve: ecdsa::Curve) -> Algorithm {
+    match curve {
+        ecdsa::Curve::P256 => Algorithm::P256,
+        ecdsa::Curve::P384 => Algorithm::P384,
+        ecdsa::Curve::P521 => Algorithm::P521,
     }
 }
 
@@ -399,13 +430,15 @@ impl fmt::Debug for Key {
 
 #[cfg(test)]
 mod tests {
+    use millstream_testkit::keys;
+
     use super::*;
 
     #[test]
     fn every_algorithm_with_a_key_makes_one() {
         for &algorithm in Algorithm::ALL {
-            let keys = [5, 8, 16, 24, 32].iter().map(|&n| {
-                let bytes: Vec<u8> = (0..n).collect();
+            let keys = [5, 8, 16, 24, 32, 48, 66, 608].iter().map(|&n| {
+                let bytes = if n == 608 { keys::RSA_1024.to_vec() } else { (0..n as u8).collect() };
                 Key::new(Features::hardware(), algorithm, &bytes)
             });
             let made = keys.flatten().inspect(|key| assert_eq!(key.algorithm(), algorithm)).count();

@@ -5,8 +5,8 @@
 //! from the control words of its queues, over the arena and the keys of each queue's grant: it checks
 //! every word before it believes it, and a malformed one harms nobody but its own queue.
 //!
-//! The accelerators of Sun's processors had two sub-units each. [`Unit`] is the one for ciphers and hashes; one for modular
-//! arithmetic will stand beside it. Nothing here makes a system call or reads a clock.
+//! The accelerators of Sun's processors had two sub-units each, one for ciphers and hashes and one for modular arithmetic. [`Unit`] is
+//! both: `pairs` is the second. Nothing here makes a system call or reads a clock.
 //!
 //! The files follow a word through the pipeline: `take` takes it from its queue (a `HeldWord`), `check` makes a `CheckedWord`
 //! of it, `operands` finds its bytes and makes an [`Operation`], `stage` copies them where that is needed, `run` executes.
@@ -24,6 +24,7 @@ mod combined;
 mod cost;
 mod engines;
 mod explain;
+mod generate;
 mod generator;
 mod grant;
 mod held;
@@ -59,17 +60,19 @@ mod word_keys;
 mod work;
 
 pub use accelerator::{Accelerator, FlushPolicy};
-pub use algorithms::{algorithm_of, hash_of};
+pub use algorithms::{algorithm_of, given_by, hash_of};
 pub use arena::{Arena, LocalArena, copy};
 pub use bounds::Turns;
 pub use check::MAX_PIECES;
 pub use explain::explain;
+pub use generate::generate_key;
 pub use generator::Generator;
 pub use grant::{GrantConfig, GrantId, MovedQueue, Position, QueueId, Released};
 pub use kept::{KeyMemory, SharedKeyMemory};
 pub use key::{AeadKey, CipherKey, Key, KeyRef, MacKey, PrivateKey};
 pub use long::{MOST_OPENED, Reserve};
 pub use operation::Operation;
+pub use pairs::{DecryptionScheme, SignatureScheme, VerifyingKey, VerifyingKeyRef};
 pub use purpose::{NonceCounter, Nonces, Purpose};
 pub use slot_errors::{ExportError, InsertError, SlotsFull};
 pub use slots::{Handle, KeySlots, MovedKey, MovedSlot, PreparedKey};
@@ -78,3 +81,6 @@ pub use stats::{Filled, QueueStats};
 pub use status::status_of;
 pub use unit::Unit;
 pub use work::Checksum;
+
+/// The source of random bytes that [`generate_key`] takes, and the error with which it fails.
+pub use millstream_publickey::{Error as PublicKeyError, Random};

@@ -16,8 +16,10 @@ use crate::check::{CheckedWord, Source};
 use crate::grant::Grant;
 use crate::key::KeyRef;
 use crate::operation::Operation;
-use crate::pairs::PublicKey;
-use crate::sink::{Sink, aead, agree, chained, cipher, f9_start, kasumi_f8, kasumi_f9, keyed, sign};
+use crate::pairs::{DecryptionScheme, SignatureScheme, Verify};
+use crate::sink::{
+    Sink, aead, agree, chained, cipher, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed, public_key, sign,
+};
 use crate::status::{failed, status_of};
 use crate::word_keys::{WordKeys, make_nonce};
 use crate::work::{Checksum, Expected, Partial, Work};
@@ -203,13 +205,42 @@ pub(crate) fn add_operation<'a>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
         }
-        Opcode::Sign => sink.accept(sign(keys.private()?, data.input()).map_err(status_of)?),
-        Opcode::Agree => sink.accept(agree(keys.private()?, data.input()).map_err(status_of)?),
-        Opcode::PublicKey => sink.accept(Work::PublicKey(PublicKey::of(keys.private()?))),
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt => {
+            sink.accept(with_pair(checked, keys, data.input(), aad, state)?)
+        }
         // Pieces under a key are executed in slices.
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),
     }
+}
+
+/// Returns the work of a word about a key pair.
+#[cold]
+#[inline(never)]
+fn with_pair<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    source: &'a [u8],
+    aad: &'a [u8],
+    out: &'a mut [u8],
+) -> Result<Work<'a>, Status> {
+    let scheme = || {
+        SignatureScheme::of_word(checked.algorithm, checked.hash, checked.parameter).ok_or(Status::Parameter)
+    };
+    let work = match checked.opcode {
+        Opcode::Sign => sign(keys.private()?, scheme()?, source, out),
+        Opcode::Agree => agree(keys.private()?, source),
+        Opcode::Verify => {
+            let key = keys.verifying.ok_or(Status::Key)?;
+            Verify::new(key.by_ref(), scheme()?, source, aad).map(Work::Verify)
+        }
+        Opcode::Decrypt => {
+            let scheme = DecryptionScheme::of_word(checked.hash, checked.parameter, aad);
+            decrypt(keys.private()?, scheme.ok_or(Status::Parameter)?, source, out)
+        }
+        _ => public_key(keys.private()?, out),
+    };
+    work.map_err(status_of)
 }
 
 /// Returns the work of a copy. Where the object was staged the copy is done already.

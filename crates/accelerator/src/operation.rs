@@ -6,11 +6,11 @@ use millstream_engines::hash::{Hash, HashJob};
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, kasumi};
-use millstream_publickey::{ed25519, x25519};
+use millstream_publickey::{ecdh, ecdsa, ed25519, rsa, x25519};
 
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
-use crate::pairs::{Agree, PublicKey, Sign};
-use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed};
+use crate::pairs::{Agree, DecryptionScheme, Rsa, Sign, SignatureScheme, Verify, VerifyingKeyRef};
+use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed, public_key};
 use crate::work::{Checksum, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
@@ -273,9 +273,78 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Computes the public key that belongs to a private one: see [`Operation::tag`].
+    /// Signs a digest, of any length, with a private key of P-256, P-384 or P-521 (FIPS 186-5 §6.4.1): see [`Operation::tag`]. The signature is r and s,
+    /// each as long as a scalar of the curve. `hash` made the digest; with `deterministic` the nonce is that of RFC 6979.
+    pub fn sign_ecdsa(key: &'a ecdsa::PrivateKey, hash: Hash, deterministic: bool, digest: &'a [u8]) -> Self {
+        Operation::new(Work::Sign(Sign::ecdsa(key, hash, deterministic, digest)))
+    }
+
+    /// Agrees with the peer whose public key is the point `peer` (SEC 1 §2.3.3, compressed or not) on a secret as long as a coordinate: see
+    /// [`Operation::tag`]. Its result may be [`Error::DataLength`], or [`Error::Peer`] for what is no point of the curve.
+    pub fn agree_ecdh(key: &'a ecdh::PrivateKey, peer: &'a [u8]) -> Self {
+        Operation::new(Work::Agree(Agree::curve(key, peer)))
+    }
+
+    /// Signs a digest with RSA, to the front of `signature`, which has at least as many bytes as the modulus: see [`Operation::value`].
+    ///
+    /// The result may be [`Error::DataLength`] where the digest or the place has another length than the scheme takes, or
+    /// [`Error::Parameter`] for a scheme of other keys.
+    pub fn sign_rsa(
+        key: &'a rsa::PrivateKey,
+        scheme: SignatureScheme,
+        digest: &'a [u8],
+        signature: &'a mut [u8],
+    ) -> Self {
+        match scheme {
+            SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. } => {
+                Operation::refused(scheme.other_key())
+            }
+            _ => Operation::new(Work::Rsa(Rsa::sign(key, scheme, digest, signature))),
+        }
+    }
+
+    /// Decrypts with RSA, to the front of `message`, which has at least as many bytes as the modulus: see [`Operation::value`].
+    ///
+    /// The result may be [`Error::DataLength`], or [`Error::Padding`] for OAEP that is wrong in whatever way.
+    pub fn decrypt_rsa(
+        key: &'a rsa::PrivateKey,
+        scheme: DecryptionScheme<'a>,
+        ciphertext: &'a [u8],
+        message: &'a mut [u8],
+    ) -> Self {
+        Operation::new(Work::Rsa(Rsa::decrypt(key, scheme, ciphertext, message)))
+    }
+
+    /// Verifies a signature of a message, or of its digest where the scheme is not Ed25519's, in variable time.
+    ///
+    /// The result is [`Error::Authentication`] where it does not verify, or [`Error::Parameter`] for a scheme that is not of the key's kind.
+    pub fn verify_signature(
+        key: impl Into<VerifyingKeyRef<'a>>,
+        scheme: SignatureScheme,
+        message: &'a [u8],
+        signature: &'a [u8],
+    ) -> Self {
+        match Verify::new(key.into(), scheme, message, signature) {
+            Ok(verify) => Operation::new(Work::Verify(verify)),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag:
+    /// [`rsa::PrivateKey::public_key`] has it. Here it is [`Error::OutputLength`].
     pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
-        Operation::new(Work::PublicKey(PublicKey::of(key.into())))
+        match public_key(key.into(), &mut []) {
+            Ok(work) => Operation::new(work),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Takes over how many bytes an operation of RSA has written.
+    #[inline]
+    pub(crate) fn take_length(&mut self) {
+        if let Work::Rsa(rsa) = &self.work {
+            self.value = rsa.written();
+        }
     }
 
     /// Returns what came of the operation. Before it was executed that is `Ok`, or what is wrong with its arguments.
@@ -298,7 +367,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Returns the checksum that was taken, or the bytes of the mid-state that was written.
+    /// Returns the checksum that was taken, or the bytes of the mid-state or of RSA's result that were written.
     #[inline]
     pub fn value(&self) -> u32 {
         self.value

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, UsageError, Usages};
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Padding, Scheme, Status, UsageError, Usages};
 
 use crate::algorithms::whole_tag;
 use crate::check::CheckedWord;
@@ -28,6 +28,7 @@ const SHORT_TAG: u16 = 1 << 10;
 
 const ENCRYPT: u16 = Usages::ENCRYPT.to_bits() as u16;
 const SIGN: u16 = Usages::SIGN.to_bits() as u16;
+const DECRYPT: u16 = Usages::DECRYPT.to_bits() as u16;
 const DERIVE: u16 = Usages::DERIVE.to_bits() as u16;
 // The reverse of a purpose is the bit above it.
 const _: () = assert!(Usages::DECRYPT.to_bits() as u16 == ENCRYPT << 1);
@@ -161,7 +162,11 @@ impl Demand {
     #[inline(always)]
     pub(crate) fn of_key(checked: &CheckedWord) -> Demand {
         let mut demand = match checked.opcode {
-            Opcode::Hmac | Opcode::Mac | Opcode::PartialMac | Opcode::Sign => SIGN,
+            Opcode::Hmac | Opcode::Mac | Opcode::PartialMac => SIGN,
+            // The bare power is as good for decrypting as for signing.
+            Opcode::Sign | Opcode::Decrypt if is_bare(checked) => SIGN | DECRYPT,
+            Opcode::Sign => SIGN,
+            Opcode::Decrypt => DECRYPT,
             Opcode::Agree => DERIVE,
             // An application that may use a private key may know its public one.
             Opcode::PublicKey => 0,
@@ -189,6 +194,12 @@ impl Demand {
             true => Demand(SIGN << 1),
         }
     }
+}
+
+/// Returns true for the power of RSA without a padding.
+#[inline]
+fn is_bare(checked: &CheckedWord) -> bool {
+    checked.algorithm == Algorithm::Rsa && checked.parameter == Scheme::of(Padding::None).to_bits()
 }
 
 /// Returns the demand of a tag that is compared.

@@ -6,10 +6,11 @@ use millstream_engines::hash::MAX_DIGEST;
 use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, aes, des, kasumi};
+use millstream_publickey::rsa::MAX_PUBLIC_DER;
 
 use crate::algorithms::every_algorithm;
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
-use crate::pairs::{Agree, Sign};
+use crate::pairs::{Agree, DecryptionScheme, PublicKey, Rsa, Sign, SignatureScheme};
 use crate::work::{Alone, Chained, Expected, Work};
 
 /// Takes the work of an operation, or the reason why there is none.
@@ -222,25 +223,71 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
     sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
 }
 
-/// Makes the work of a signature under whichever key.
+/// Makes the work of a signature under whichever key. That of RSA goes to the front of `out`.
 ///
 /// # Errors
-/// When the key is not one to sign with.
-pub(crate) fn sign<'a>(key: PrivateKey<'a>, message: &'a [u8]) -> Result<Work<'a>, Error> {
-    match key {
-        PrivateKey::Ed25519(key) => Ok(Work::Sign(Sign::ed25519(key, message))),
-        PrivateKey::X25519(_) => Err(other_key("x25519")),
+/// When the key is not one that signs by the scheme.
+pub(crate) fn sign<'a>(
+    key: PrivateKey<'a>,
+    scheme: SignatureScheme,
+    message: &'a [u8],
+    out: &'a mut [u8],
+) -> Result<Work<'a>, Error> {
+    match (key, scheme) {
+        (PrivateKey::Ed25519(key), SignatureScheme::Ed25519) => Ok(Work::Sign(Sign::ed25519(key, message))),
+        (PrivateKey::Curve(key), SignatureScheme::Ecdsa { hash, deterministic }) => {
+            Ok(Work::Sign(Sign::ecdsa(key, hash, deterministic, message)))
+        }
+        (
+            PrivateKey::Rsa(key),
+            SignatureScheme::RsaPkcs1 { .. } | SignatureScheme::RsaPss { .. } | SignatureScheme::RsaRaw,
+        ) => Ok(Work::Rsa(Rsa::sign(key, scheme, message, out))),
+        _ => Err(scheme.other_key()),
     }
+}
+
+/// Makes the work of a decryption to the front of `out`.
+///
+/// # Errors
+/// When the key is not one of RSA.
+pub(crate) fn decrypt<'a>(
+    key: PrivateKey<'a>,
+    scheme: DecryptionScheme<'a>,
+    ciphertext: &'a [u8],
+    out: &'a mut [u8],
+) -> Result<Work<'a>, Error> {
+    match key {
+        PrivateKey::Rsa(key) => Ok(Work::Rsa(Rsa::decrypt(key, scheme, ciphertext, out))),
+        PrivateKey::Ed25519(_) | PrivateKey::X25519(_) | PrivateKey::Curve(_) => Err(other_key("rsa")),
+    }
+}
+
+/// Makes the work of a public key. That of RSA goes to the front of `out`.
+///
+/// # Errors
+/// When there is no room for it.
+pub(crate) fn public_key<'a>(key: PrivateKey<'a>, out: &'a mut [u8]) -> Result<Work<'a>, Error> {
+    Ok(match key {
+        PrivateKey::Ed25519(key) => Work::PublicKey(PublicKey::Ed25519(key)),
+        PrivateKey::X25519(key) => Work::PublicKey(PublicKey::X25519(key, None)),
+        PrivateKey::Curve(key) => Work::PublicKey(PublicKey::Curve(key, None)),
+        PrivateKey::Rsa(_) if out.is_empty() => {
+            return Err(Error::OutputLength { given: 0, needed: MAX_PUBLIC_DER });
+        }
+        PrivateKey::Rsa(key) => Work::Rsa(Rsa::public_key(key, out)),
+    })
 }
 
 /// Makes the work of an agreement under whichever key.
 ///
 /// # Errors
 /// When the key is not one to agree with, or the peer's is not one of its kind.
-pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &[u8]) -> Result<Work<'a>, Error> {
+pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &'a [u8]) -> Result<Work<'a>, Error> {
     match key {
         PrivateKey::X25519(key) => Ok(Work::Agree(Agree::x25519(key, peer)?)),
+        PrivateKey::Curve(key) => Ok(Work::Agree(Agree::curve(key, peer))),
         PrivateKey::Ed25519(_) => Err(other_key("ed25519")),
+        PrivateKey::Rsa(_) => Err(other_key("rsa")),
     }
 }
 

@@ -131,6 +131,8 @@ macro_rules! unit {
             Sign,
             Agree,
             PublicKey,
+            Rsa,
+            Verify,
             Hash,
             Hmac,
             EncryptThenMac,
@@ -153,6 +155,8 @@ macro_rules! unit {
                 Work::Sign(_) => Kind::Sign.group(),
                 Work::Agree(_) => Kind::Agree.group(),
                 Work::PublicKey(_) => Kind::PublicKey.group(),
+                Work::Rsa(_) => Kind::Rsa.group(),
+                Work::Verify(_) => Kind::Verify.group(),
                 Work::Hash(hash, _) => Kind::Hash.with(*hash),
                 Work::Hmac(job, _) => Kind::Hmac.with(job.key.hash()),
                 Work::Chained(chained) if chained.expected.is_none() => {
@@ -214,13 +218,20 @@ macro_rules! unit {
                         compare(group, groups, o);
                     })+
                     Kind::Sign => {
-                        lanes!(o, groups, group, Work::Sign(sign) => sign, |works| self.pairs.sign(works));
+                        lanes!(o, groups, group, Work::Sign(sign) => sign, |works| self.pairs.sign(works, self.source.random()));
                     }
                     Kind::Agree => {
                         lanes!(o, groups, group, Work::Agree(agree) => agree, |works| self.pairs.agree(works));
                     }
                     Kind::PublicKey => {
                         lanes!(o, groups, group, Work::PublicKey(key) => key, |works| self.pairs.public_keys(works));
+                    }
+                    Kind::Rsa => {
+                        lanes!(o, groups, group, Work::Rsa(rsa) => rsa, |works| self.pairs.rsa(works, self.source.random()));
+                        o.iter_mut().for_each(Operation::take_length);
+                    }
+                    Kind::Verify => {
+                        lanes!(o, groups, group, Work::Verify(verify) => verify, |works| self.pairs.verify(works));
                     }
                     Kind::Hash => {
                         lanes!(o, groups, group, Work::Hash(_, job) => job, |jobs| self.hash[hash].digest(jobs));
@@ -262,9 +273,14 @@ macro_rules! unit {
                         self.$mac_by.$mac_run(&mut [job]);
                         operation.compare();
                     })+
-                    Work::Sign(sign) => self.pairs.sign(&mut [sign]),
+                    Work::Sign(sign) => self.pairs.sign(&mut [sign], self.source.random()),
                     Work::Agree(agree) => self.pairs.agree(&mut [agree]),
                     Work::PublicKey(key) => self.pairs.public_keys(&mut [key]),
+                    Work::Rsa(rsa) => {
+                        self.pairs.rsa(&mut [rsa], self.source.random());
+                        operation.take_length();
+                    }
+                    Work::Verify(verify) => self.pairs.verify(&mut [verify]),
                     Work::Chained(chained) => operation.result = self.run_chained(chained),
                 }
             }
@@ -297,7 +313,8 @@ impl Unit {
         self.source = Source::Host(fill);
     }
 
-    /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`].
+    /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`]. Without any ECDSA has the nonces of RFC 6979, and a signature with
+    /// PSS and a salt fails.
     pub fn random(&self) -> Option<UnitRandom<'_>> {
         self.source.random()
     }

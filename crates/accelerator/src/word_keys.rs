@@ -1,22 +1,27 @@
 //! The keys that a checked word names: in slots of its grant, or carried by the word itself.
 
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, ControlWord, Status};
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_engines::Error;
 use zeroize::Zeroizing;
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, KeyAt};
 use crate::grant::Grant;
 use crate::kept::{Kept, NotKept};
 use crate::key::{KeyRef, PrivateKey};
+use crate::pairs::VerifyingKey;
 use crate::purpose::Demand;
 use crate::slots::Handle;
+use crate::status::status_of;
 
 /// The expanded keys that came with a word.
 #[derive(Default)]
 pub(crate) struct CarriedKeys {
     key: Option<Kept>,
     mac_key: Option<Kept>,
+    /// The public key to verify with.
+    verifying: Option<VerifyingKey>,
 }
 
 /// Expands the keys that a word brings with it, in a stack frame of its own that the caller wipes.
@@ -26,10 +31,22 @@ pub(crate) fn expand_carried_keys<A: Arena>(
     arena: &A,
     checked: &CheckedWord,
 ) -> Result<CarriedKeys, Status> {
-    let expand = |at: KeyAt, algorithm: Algorithm| {
-        let KeyAt::Arena(span) = at else { return Ok(None) };
+    let read = |span: Span| {
         let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
         arena.read(span.at, &mut bytes);
+        bytes
+    };
+    if let (Opcode::Verify, KeyAt::Arena(span)) = (checked.opcode, checked.key) {
+        let key =
+            VerifyingKey::new(features, checked.algorithm, &read(span)).map_err(|error| match error {
+                Error::DataLength { .. } => Status::KeyLength,
+                error => status_of(error),
+            })?;
+        return Ok(CarriedKeys { verifying: Some(key), ..CarriedKeys::default() });
+    }
+    let expand = |at: KeyAt, algorithm: Algorithm| {
+        let KeyAt::Arena(span) = at else { return Ok(None) };
+        let bytes = read(span);
         Kept::expand(features, algorithm, &bytes, false, None).map(Some).map_err(|error| match error {
             NotKept::Engine(_) => Status::KeyLength,
             NotKept::Memory => Status::Key,
@@ -38,6 +55,7 @@ pub(crate) fn expand_carried_keys<A: Arena>(
     Ok(CarriedKeys {
         key: expand(checked.key, checked.algorithm)?,
         mac_key: expand(checked.mac_key, checked.hash)?,
+        verifying: None,
     })
 }
 
@@ -48,6 +66,8 @@ pub(crate) struct WordKeys<'a> {
     pub(crate) key: Option<KeyRef<'a>>,
     /// The MAC's key in a combined operation.
     pub(crate) mac_key: Option<KeyRef<'a>>,
+    /// The public key to verify with.
+    pub(crate) verifying: Option<&'a VerifyingKey>,
 }
 
 impl<'a> WordKeys<'a> {
@@ -69,13 +89,16 @@ pub(crate) fn find_keys<'a, A>(
     let find = |at, carried: Option<&'a Kept>, algorithm, demand: fn(&CheckedWord) -> Demand| match at {
         KeyAt::None => Ok(None),
         KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm, demand(checked)).map(Some),
+        KeyAt::Arena(_) if checked.opcode == Opcode::Verify => Ok(None),
         KeyAt::Arena(_) => carried.map(|kept| Some(kept.key())).ok_or(Status::Key),
     };
+    let verifying = carried.and_then(|keys| keys.verifying.as_ref());
     let (key, mac_key) =
         (carried.and_then(|keys| keys.key.as_ref()), carried.and_then(|keys| keys.mac_key.as_ref()));
     Ok(WordKeys {
         key: find(checked.key, key, checked.algorithm, Demand::of_key)?,
         mac_key: find(checked.mac_key, mac_key, checked.hash, Demand::of_mac_key)?,
+        verifying,
     })
 }
 

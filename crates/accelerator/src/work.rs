@@ -9,7 +9,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 
 use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
-use crate::pairs::{Agree, PublicKey, Sign};
+use crate::pairs::{Agree, PublicKey, Rsa, Sign, Verify};
 
 /// A checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,8 @@ macro_rules! works {
             Sign(Sign<'a>),
             Agree(Agree<'a>),
             PublicKey(PublicKey<'a>),
+            Rsa(Rsa<'a>),
+            Verify(Verify<'a>),
         }
 
         impl Work<'_> {
@@ -106,6 +108,8 @@ macro_rules! works {
                     Work::Sign(sign) => sign.result(),
                     Work::Agree(agree) => agree.result(),
                     Work::PublicKey(_) => own,
+                    Work::Rsa(rsa) => rsa.result(),
+                    Work::Verify(verify) => verify.result(),
                 }
             }
 
@@ -133,6 +137,7 @@ macro_rules! works {
                     Work::Sign(sign) => sign.signature(),
                     Work::Agree(agree) => agree.secret(),
                     Work::PublicKey(key) => key.bytes(),
+                    Work::Rsa(_) | Work::Verify(_) => &[],
                 }
             }
 

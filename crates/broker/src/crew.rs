@@ -228,6 +228,7 @@ impl Worker {
         command.arg(format!("--spin-ns={}", config.spin.as_nanos()));
         command.arg(format!("--flush-ns={}", config.flush.as_nanos()));
         command.arg(format!("--key-memory={}", config.key_memory));
+        command.args(self.is_private.then_some("--private-keys"));
         command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
         command.args(config.quiet.then_some("--quiet"));
         command.stdin(Stdio::from(OwnedFd::from(control))).stdout(Stdio::null());

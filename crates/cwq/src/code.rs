@@ -82,18 +82,25 @@ codes! {
         /// after it goes to `state`, where 256 bytes are free. Where the object ends, its tag goes to `mac`, or is compared
         /// with it. The plaintext of a piece is not verified, so the key must be one that may encrypt, too.
         PartialAead = 14 "partial-aead",
-        /// Signs the source, of at most [`ControlWord::MOST_SIGNED_BYTES`](crate::ControlWord::MOST_SIGNED_BYTES), with a private key.
-        /// The signature is written to `mac`.
+        /// Signs the source with a private key: under Ed25519 a message of at most
+        /// [`ControlWord::MOST_SIGNED_BYTES`](crate::ControlWord::MOST_SIGNED_BYTES), else a digest. `hash` made the digest, and
+        /// `parameter` is the [`Scheme`](crate::Scheme). The signature is written to `mac`, that of RSA to the destination.
         Sign = 15 "sign",
         /// Agrees with the peer whose public key is the source. The shared secret is written to `mac`.
         Agree = 16 "agree",
-        /// Writes the public key that belongs to a private key to `mac`.
+        /// Writes the public key that belongs to a private key to `mac`, that of RSA to the destination.
         PublicKey = 17 "public-key",
+        /// Verifies the signature of `aad_len` bytes at `aad` over the source, which is what was signed. The word brings the public key
+        /// with it; `hash` and `parameter` are those of [`Opcode::Sign`].
+        Verify = 18 "verify",
+        /// Decrypts the source with a private key of RSA to the destination. `parameter` is the
+        /// [`Scheme`](crate::Scheme); of OAEP `hash` is the label's, and the `aad_len` bytes at `aad` are the label.
+        Decrypt = 19 "decrypt",
     }
 }
 
 codes! {
-    /// An algorithm: a cipher with its mode, a hash, a MAC or a checksum.
+    /// An algorithm: a cipher with its mode, a hash, a MAC, a checksum, or one with key pairs.
     Algorithm {
         /// No algorithm: the field is not used.
         None = 0 "none",
@@ -171,6 +178,14 @@ codes! {
         Ed25519 = 0x70 "ed25519",
         /// X25519; the key is the private one.
         X25519 = 0x71 "x25519",
+        /// ECDSA and ECDH on P-256; the key is the private one.
+        P256 = 0x72 "p-256",
+        /// ECDSA and ECDH on P-384; the key is the private one.
+        P384 = 0x73 "p-384",
+        /// ECDSA and ECDH on P-521; the key is the private one.
+        P521 = 0x74 "p-521",
+        /// RSA; the key is the private one, as DER of PKCS#1.
+        Rsa = 0x75 "rsa",
     }
 }
 
@@ -181,12 +196,12 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 17);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 19);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 38);
+        assert_eq!(Algorithm::ALL.len(), 42);
     }
 }

@@ -27,6 +27,7 @@ mod batch;
 mod code;
 mod completion;
 pub mod ring;
+mod scheme;
 mod set;
 mod sync;
 mod usage;
@@ -34,6 +35,7 @@ mod word;
 
 pub use code::{Algorithm, Opcode};
 pub use completion::{Completion, Status};
+pub use scheme::{Padding, Scheme};
 pub use set::AlgorithmSet;
 pub use usage::{UsageError, Usages};
 pub use word::{ControlWord, Flags, VERSION};

@@ -43,7 +43,8 @@ impl AlgorithmSet {
     /// Returns the set of the algorithms whose keys are private keys. They take microseconds where others take nanoseconds, so
     /// accelerators that others share serve either these or the rest.
     pub const fn private_keys() -> Self {
-        AlgorithmSet(bit(Algorithm::Ed25519) | bit(Algorithm::X25519))
+        use Algorithm::{Ed25519, P256, P384, P521, Rsa, X25519};
+        AlgorithmSet(bit(Ed25519) | bit(X25519) | bit(P256) | bit(P384) | bit(P521) | bit(Rsa))
     }
 
     /// Returns the algorithms that are not in the other set.

@@ -100,6 +100,8 @@ impl Usages {
             | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
             Ed25519 => Usages::SIGN,
             X25519 => Usages::DERIVE,
+            P256 | P384 | P521 => Usages(Usages::SIGN.0 | Usages::DERIVE.0),
+            Rsa => Usages(Usages::SIGN.0 | Usages::DECRYPT.0),
         }
     }
 
@@ -113,7 +115,7 @@ impl Usages {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
             AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
             | Sm4Cbc | DesEcb | DesCbc => false,
-            None | Crc32 | Crc32c | IpChecksum | Ed25519 | X25519 => false,
+            None | Crc32 | Crc32c | IpChecksum | Ed25519 | X25519 | P256 | P384 | P521 | Rsa => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }

@@ -31,7 +31,7 @@ impl Flags {
 /// One operation: 64 bytes, little-endian, one cache line.
 ///
 /// Offsets count bytes from the beginning of the arena. Fields that the opcode does not use are zero.
-/// The destination is as long as the source, and never overlaps it: a word can be executed again.
+/// The destination is as long as the source unless the opcode is one of RSA's, and never overlaps it: a word can be executed again.
 ///
 /// | at | bytes | field |
 /// | --- | --- | --- |
@@ -52,9 +52,9 @@ impl Flags {
 /// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made |
 /// | 40 | 4 | `mac`: offset of the digest, tag, signature, secret or public key |
 /// | 44 | 2 | `key_len`: bytes of a key in the arena, at most [`ControlWord::MOST_KEY_BYTES`] |
-/// | 46 | 2 | `mac_key_len` |
+/// | 46 | 2 | `mac_key_len`: the same of `mac_key`; of an operation of RSA the bytes of the destination |
 /// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
-/// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9 |
+/// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9; of key pairs a [`Scheme`](crate::Scheme) |
 /// | 56 | 8 | `tag`: the caller's, given back in the completion |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -93,11 +93,11 @@ pub struct ControlWord {
     pub mac: u32,
     /// Bytes of a key in the arena.
     pub key_len: u16,
-    /// Bytes of an HMAC key in the arena.
+    /// Bytes of an HMAC key in the arena; of an operation of RSA the bytes of the destination.
     pub mac_key_len: u16,
     /// Offset of the place for the mid-state after a piece: 256 bytes.
     pub state: u32,
-    /// The unused bits of the last byte and the direction, for KASUMI.
+    /// The unused bits of the last byte and the direction, for KASUMI; the scheme, for key pairs.
     pub parameter: u32,
     /// The caller's, given back in the completion.
     pub tag: u64,
@@ -125,6 +125,10 @@ impl ControlWord {
     pub const MADE_NONCE_BYTES: u32 = 12;
     /// The longest key that a word may bring with it. A longer one is expanded once, into a slot.
     pub const MOST_KEY_BYTES: u16 = 512;
+    /// The longest public key that a word may bring with it.
+    pub const MOST_PUBLIC_KEY_BYTES: u16 = 1024;
+    /// The most bytes of an operation of RSA's destination.
+    pub const MOST_RESULT_BYTES: u16 = 1024;
     /// The longest message that is signed as it is. Of a longer one the client signs a digest.
     pub const MOST_SIGNED_BYTES: u32 = 64 << 10;
     /// Bytes in a control word.

@@ -58,7 +58,8 @@ use std::fmt;
 use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
-    AeadKey, Checksum, CipherKey, Key, MacKey, Operation, PrivateKey, Unit, algorithm_of,
+    AeadKey, Checksum, CipherKey, DecryptionScheme, Key, MacKey, Operation, PrivateKey, SignatureScheme,
+    Unit, VerifyingKey, VerifyingKeyRef, algorithm_of,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;

@@ -4,6 +4,7 @@
 pub mod cavp;
 mod guard;
 pub mod install;
+pub mod keys;
 mod openssl;
 mod program;
 mod ran;

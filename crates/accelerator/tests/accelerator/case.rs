@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
-use millstream_accelerator::{Checksum, Key, Operation, hash_of, status_of};
+use millstream_accelerator::{
+    Checksum, DecryptionScheme, Key, Operation, SignatureScheme, VerifyingKey, hash_of, status_of,
+};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
 use millstream_engines::aead::Aead;
@@ -11,8 +13,13 @@ use millstream_engines::hash::{Hash, Hasher};
 use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
-use millstream_publickey::x25519;
-use millstream_testkit::Random;
+use millstream_publickey::rsa::MAX_PUBLIC_DER;
+use millstream_publickey::{ecdsa, rsa, x25519};
+use millstream_testkit::{Random, keys};
+
+/// Bytes of the room for a mid-state, or for the result of RSA.
+pub const STATE: usize = 600;
+const _: () = assert!(STATE > MAX_PUBLIC_DER && STATE > ControlWord::STATE_BYTES as usize);
 
 /// The value of bytes that nobody has written.
 pub const UNTOUCHED: u8 = 0xa5;
@@ -43,7 +50,7 @@ pub struct Case {
     pub key: Vec<u8>,
     pub mac_key: Vec<u8>,
     pub iv: Vec<u8>,
-    /// Associated data, or the mid-state before.
+    /// Associated data, the mid-state before, a signature, or a label.
     pub aad: Vec<u8>,
     /// Bytes in front that a combined operation does not encrypt.
     pub clear: usize,
@@ -55,7 +62,7 @@ pub struct Case {
     pub mac: Vec<u8>,
     /// The destination, after success.
     pub output: Vec<u8>,
-    /// The mid-state after.
+    /// The mid-state after, or the result of RSA.
     pub state: Vec<u8>,
     /// The checksum.
     pub value: u32,
@@ -100,8 +107,42 @@ impl Case {
         use Opcode::*;
         matches!(
             self.opcode,
-            Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt | Sign | Agree | PublicKey
+            Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt | Sign | Agree | PublicKey | Decrypt
         )
+    }
+
+    /// Returns true for an operation whose result is that of RSA.
+    pub fn is_long(&self) -> bool {
+        self.algorithm == Algorithm::Rsa && self.opcode != Opcode::Verify
+    }
+
+    /// The scheme of a signature.
+    pub fn scheme(&self) -> SignatureScheme {
+        let hash = || self.hash();
+        match (self.algorithm, self.parameter & 0xff) {
+            (Algorithm::Ed25519, _) => SignatureScheme::Ed25519,
+            (Algorithm::Rsa, 0) => SignatureScheme::RsaRaw,
+            (Algorithm::Rsa, 1) => SignatureScheme::RsaPkcs1 { hash: hash_of(self.hash) },
+            (Algorithm::Rsa, _) => SignatureScheme::RsaPss {
+                hash: hash(),
+                mgf_hash: self.mask(),
+                salt_len: (self.parameter >> 16) as u16,
+            },
+            (_, deterministic) => SignatureScheme::Ecdsa { hash: hash(), deterministic: deterministic == 1 },
+        }
+    }
+
+    /// The scheme of a decryption.
+    pub fn decryption(&self) -> DecryptionScheme<'_> {
+        match self.parameter & 0xff {
+            0 => DecryptionScheme::RsaRaw,
+            1 => DecryptionScheme::RsaPkcs1,
+            _ => DecryptionScheme::RsaOaep { hash: self.hash(), mgf_hash: self.mask(), label: &self.aad },
+        }
+    }
+
+    fn mask(&self) -> Hash {
+        Algorithm::from_code((self.parameter >> 8) as u8).and_then(hash_of).expect("a hash")
     }
 
     pub fn is_chained(&self) -> bool {
@@ -128,6 +169,7 @@ impl Case {
         match self.opcode {
             Opcode::Checksum | Opcode::CopyChecksum => self.value,
             Opcode::PartialHash if !self.last => self.state.len() as u32,
+            _ if self.is_long() && self.status == Status::Ok => self.state.len() as u32,
             _ if self.status != Status::Ok || self.reverse => 0,
             _ => self.mac.len() as u32,
         }
@@ -158,6 +200,7 @@ impl Case {
 
 /// The keys of a case, expanded.
 pub struct Keys {
+    pub verifying: Option<VerifyingKey>,
     pub key: Option<Key>,
     pub mac_key: Option<Key>,
 }
@@ -165,6 +208,10 @@ pub struct Keys {
 impl Keys {
     pub fn of(features: Features, case: &Case) -> Result<Self, Error> {
         Ok(Keys {
+            verifying: match case.opcode {
+                Opcode::Verify => Some(VerifyingKey::new(features, case.algorithm, &case.key)?),
+                _ => None,
+            },
             key: if case.has_key() {
                 Some(Key::new(features, case.key_algorithm(), &case.key)?)
             } else {
@@ -195,7 +242,7 @@ impl Room {
         let in_place = in_place && !matches!(case.opcode, Opcode::Copy | Opcode::CopyChecksum);
         let output =
             if in_place { case.source.clone() } else { vec![UNTOUCHED; case.expected_output().len()] };
-        Room { in_place, output, state: vec![UNTOUCHED; ControlWord::STATE_BYTES as usize] }
+        Room { in_place, output, state: vec![UNTOUCHED; STATE] }
     }
 }
 
@@ -264,14 +311,29 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
                 true => Operation::mac_then_decrypt(cipher, &case.iv, mac, case.clear, data(), &case.mac),
             }
         }
-        Opcode::Sign => match keys.key() {
-            Key::Ed25519(key) => Operation::sign(key, source),
-            key => panic!("not one to sign with: {key:?}"),
+        Opcode::Sign => match (keys.key(), case.scheme()) {
+            (Key::Ed25519(key), _) => Operation::sign(key, source),
+            (Key::Curve(key), SignatureScheme::Ecdsa { hash, deterministic }) => {
+                Operation::sign_ecdsa(key, hash, deterministic, source)
+            }
+            (Key::Rsa(key), scheme) => Operation::sign_rsa(key, scheme, source, state),
+            (key, _) => panic!("not one to sign with: {key:?}"),
+        },
+        Opcode::Verify => {
+            let key = keys.verifying.as_ref().expect("a public key");
+            Operation::verify_signature(key, case.scheme(), source, &case.aad)
+        }
+        Opcode::Decrypt => match keys.key() {
+            Key::Rsa(key) => Operation::decrypt_rsa(key, case.decryption(), source, state),
+            key => panic!("not one to decrypt with: {key:?}"),
         },
         Opcode::Agree => match keys.key() {
             Key::X25519(key) => Operation::agree(key, source),
+            Key::Curve(key) => Operation::agree_ecdh(key, source),
             key => panic!("not one to agree with: {key:?}"),
         },
+        // Its result is too long for a tag: see `is_long`.
+        Opcode::PublicKey if case.algorithm == Algorithm::Rsa => Operation::null(),
         Opcode::PublicKey => Operation::public_key(keys.key().by_ref().as_private().expect("a private key")),
         _ => Operation::null(),
     }
@@ -310,7 +372,9 @@ impl Outcome {
         if matches!(case.opcode, Opcode::Checksum | Opcode::CopyChecksum) {
             assert_eq!(self.value, case.value, "{case:?}");
         }
-        if case.opcode == Opcode::PartialHash && !case.last {
+        // The public key of RSA is the key's own, and no operation.
+        let long = case.is_long() && case.opcode != Opcode::PublicKey;
+        if long || case.opcode == Opcode::PartialHash && !case.last {
             assert_eq!(self.value as usize, case.state.len());
             assert_eq!(room.state[..case.state.len()], case.state, "mid-state: {case:?}");
             assert!(room.state[case.state.len()..].iter().all(|byte| *byte == UNTOUCHED));
@@ -425,12 +489,42 @@ pub fn answer(case: &mut Case) {
         }
         Opcode::Sign => match keys.key() {
             Key::Ed25519(key) => case.mac = key.sign(&case.source).to_vec(),
+            Key::Curve(key) => {
+                let message = ecdsa::Message::digest(case.hash(), &case.source);
+                case.mac = key.sign_deterministic(&message).to_vec();
+            }
+            Key::Rsa(key) => {
+                case.state = vec![0; key.size()];
+                let written = match hash_of(case.hash) {
+                    Some(hash) => key.sign_pkcs1_digest(hash, &case.source, &mut case.state),
+                    None => key.sign_pkcs1_encoded(&case.source, &mut case.state),
+                };
+                assert_eq!(written, Ok(key.size()));
+            }
             key => panic!("not one to sign with: {key:?}"),
         },
+        Opcode::Decrypt => {
+            let Key::Rsa(key) = keys.key() else { panic!("not one to decrypt with") };
+            let (oaep, size) =
+                (rsa::Oaep { hash: case.hash(), mgf: case.hash(), label: &case.aad }, key.size());
+            case.state = std::mem::replace(&mut case.source, vec![0; size]);
+            let public = key.public_key();
+            let mut source = std::mem::take(&mut case.source);
+            public.encrypt_oaep(&oaep, &mut Bytes, &case.state, &mut source).expect("encrypted");
+            case.source = source;
+        }
         Opcode::Agree => match keys.key() {
             Key::X25519(key) => {
                 let peer = x25519::PublicKey::new(&case.source).expect("32 bytes");
                 case.mac = key.agree(&peer).expect("a point of a large order").as_bytes().to_vec();
+            }
+            Key::Curve(key) => {
+                // The peer has another private key: the source's bytes, which are below the order with a small first one.
+                case.source.resize(key.curve().bytes(), 1);
+                case.source[0] = 0;
+                let peer = ecdsa::PrivateKey::new(features, key.curve(), &case.source).expect("a scalar");
+                case.source = peer.public().to_bytes().to_vec();
+                case.mac = key.agree(&peer.public()).expect("a point of the same curve").to_vec();
             }
             key => panic!("not one to agree with: {key:?}"),
         },
@@ -438,6 +532,13 @@ pub fn answer(case: &mut Case) {
             case.mac = match keys.key() {
                 Key::X25519(key) => key.public_key().as_bytes().to_vec(),
                 Key::Ed25519(key) => key.public_key().as_bytes().to_vec(),
+                Key::Curve(key) => key.public().to_bytes().to_vec(),
+                Key::Rsa(key) => {
+                    case.state = vec![0; MAX_PUBLIC_DER];
+                    let written = key.public_key().to_pkcs1(&mut case.state).expect("as long as the longest");
+                    case.state.truncate(written);
+                    vec![]
+                }
                 key => panic!("not a private key: {key:?}"),
             };
         }
@@ -459,7 +560,9 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
             &[16, 24, 32]
         }
         AesXts => &[32, 64],
-        ChaCha20Poly1305 | Ed25519 | X25519 => &[32],
+        ChaCha20Poly1305 | Ed25519 | X25519 | P256 => &[32],
+        P384 => &[48],
+        P521 => &[66],
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
         Rc4 => &[1, 5, 16, 256],
         Sm4Ecb | Sm4Cbc | Sm4Ctr | KasumiF8 | KasumiF9 => &[16],
@@ -508,6 +611,16 @@ pub fn every_kind() -> Vec<Case> {
     for (algorithm, opcode) in [(Algorithm::Ed25519, Sign), (Algorithm::X25519, Agree)] {
         kinds.extend([opcode, PublicKey].map(|o| Case { algorithm, ..Case::new("", o) }));
     }
+    let hash = Algorithm::Sha384;
+    for algorithm in [Algorithm::P256, Algorithm::P384, Algorithm::P521] {
+        kinds.extend([Agree, PublicKey].map(|o| Case { algorithm, ..Case::new("", o) }));
+        kinds.push(Case { algorithm, hash, parameter: 1, ..Case::new("", Sign) });
+    }
+    let algorithm = Algorithm::Rsa;
+    kinds.push(Case { algorithm, ..Case::new("", PublicKey) });
+    kinds.push(Case { algorithm, parameter: 1, ..Case::new("", Sign) });
+    kinds.push(Case { algorithm, hash, parameter: 1, ..Case::new("", Sign) });
+    kinds.push(Case { algorithm, hash, parameter: 2 | (hash as u32) << 8, ..Case::new("", Decrypt) });
     for case in &mut kinds {
         case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
     }
@@ -542,6 +655,13 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     if case.has_key() {
         case.key = random.bytes(key_len);
     }
+    match case.algorithm {
+        Algorithm::P521 => case.key[0] = 0,
+        Algorithm::Rsa => {
+            case.key = if random.below(4) > 0 { keys::RSA_1024 } else { keys::RSA_2048 }.to_vec()
+        }
+        _ => {}
+    }
     random.fill(&mut case.mac_key);
     case.iv = random.bytes(iv_len);
     let mut len = len / block * block;
@@ -551,7 +671,10 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     len = match case.opcode {
         Opcode::Agree => 32,
         Opcode::PublicKey => 0,
-        Opcode::Sign => len.min(1024),
+        Opcode::Sign if case.algorithm == Algorithm::Ed25519 => len.min(1024),
+        Opcode::Sign if case.algorithm == Algorithm::Rsa && case.hash != Algorithm::None => 48,
+        Opcode::Sign => len.min(66),
+        Opcode::Decrypt => len.min(20),
         _ => len,
     };
     case.source = random.bytes(len + case.clear);
@@ -579,7 +702,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         _ => 0,
     };
     case.mac = vec![0; mac_len];
-    if case.opcode == Opcode::Aead {
+    if matches!(case.opcode, Opcode::Aead | Opcode::Decrypt) {
         let aad_len = random.below(70);
         case.aad = random.bytes(aad_len);
     }
@@ -596,6 +719,21 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         case.status = Status::Authentication;
     }
     case
+}
+
+/// Bytes that differ from draw to draw, for paddings.
+struct Bytes;
+
+impl millstream_publickey::Random for Bytes {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), millstream_publickey::Error> {
+        static DRAWN: Mutex<u8> = Mutex::new(0);
+        let mut drawn = DRAWN.lock().expect("nobody panics with it");
+        for byte in bytes {
+            *drawn = drawn.wrapping_add(41);
+            *byte = *drawn;
+        }
+        Ok(())
+    }
 }
 
 fn algorithm_of_index(index: usize) -> Algorithm {

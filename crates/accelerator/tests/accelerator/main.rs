@@ -6,6 +6,7 @@ mod case;
 mod grants;
 mod kinds;
 mod miri;
+mod pairs;
 mod pieces;
 mod purpose;
 mod queue;

@@ -8,10 +8,11 @@ use millstream_accelerator::{
     Accelerator, Arena, FlushPolicy, GrantConfig, Handle, InsertError, Key, KeySlots, LocalArena,
     NonceCounter, Nonces, PreparedKey, Purpose,
 };
-use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status, Usages};
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status, Usages};
 use millstream_engines::InOut;
 use millstream_engines::aead::Aead;
 use millstream_engines::gcm::Gcm;
+use millstream_testkit::keys;
 use proptest::prelude::*;
 
 use crate::case::features;
@@ -28,6 +29,10 @@ const KEY: u32 = 768;
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = match algorithm {
         Algorithm::AesXts | Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => 32,
+        Algorithm::P256 => 32,
+        Algorithm::P384 => 48,
+        Algorithm::P521 => 66,
+        Algorithm::Rsa => return keys::RSA_1024.to_vec(),
         Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => 24,
         _ => 16,
     };
@@ -337,7 +342,7 @@ proptest! {
     #[test]
     fn a_key_for_later_does_nothing_now(random: [u64; 8], which in 0_usize..25) {
         let algorithms: Vec<_> =
-            Algorithm::ALL.iter().copied().filter(|each| !Usages::of(*each).without(Usages::DERIVE).is_empty()).collect();
+            Algorithm::ALL.iter().copied().filter(|each| !Usages::of(*each).is_empty() && !Usages::of(*each).contains(Usages::DERIVE)).collect();
         let algorithm = algorithms[which % algorithms.len()];
         let usages = if is_cipher(algorithm) || is_aead(algorithm) { Usages::WRAP } else { Usages::DERIVE };
         let (mut station, _) = stations();
@@ -348,10 +353,64 @@ proptest! {
         let keyless = !matches!(
             opcode,
             Some(Opcode::Cipher | Opcode::Aead | Opcode::Hmac | Opcode::Mac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt
-                | Opcode::PartialMac | Opcode::PartialAead | Opcode::Sign | Opcode::Agree)
+                | Opcode::PartialMac | Opcode::PartialAead | Opcode::Sign | Opcode::Agree | Opcode::Decrypt)
         );
         let (status, changed) = execute(&mut station, &word);
         prop_assert!(keyless || in_arena || status != Status::Ok && !changed);
+    }
+}
+
+/// What each usage of a curve's key and of one of RSA permits. The bare power both signs and decrypts, and takes both.
+#[test]
+fn key_pairs_do_what_they_are_for() {
+    let (sign, derive, decrypt) = (Usages::SIGN, Usages::DERIVE, Usages::DECRYPT);
+    let (mut shared, _) = stations();
+    let point = [&[4][..], &[0; 64]].concat();
+    let long = ControlWord { destination: DESTINATION, mac_key_len: 200, ..ControlWord::EMPTY };
+    let tag = |mac_len| ControlWord { mac: MAC, mac_len, ..ControlWord::EMPTY };
+    let hash = Algorithm::Sha256 as u8;
+    let (none, pkcs1) = (Scheme::of(Padding::None).to_bits(), Scheme::of(Padding::Pkcs1).to_bits());
+    let ecdsa = ControlWord { opcode: Opcode::Sign as u8, hash, source_len: 32, ..tag(64) };
+    let ecdh = ControlWord { opcode: Opcode::Agree as u8, source_len: point.len() as u32, ..tag(32) };
+    let rsa = ControlWord { opcode: Opcode::Sign as u8, hash, parameter: pkcs1, source_len: 32, ..long };
+    let bare = ControlWord { hash: 0, parameter: none, source_len: 128, ..rsa };
+    let opening = ControlWord { opcode: Opcode::Decrypt as u8, parameter: pkcs1, ..bare };
+    let bare_opening = ControlWord { parameter: none, ..opening };
+    let all = [
+        (Algorithm::P256, sign, ecdsa, Status::Ok),
+        (Algorithm::P256, derive, ecdsa, Status::UsageSign),
+        (Algorithm::P256, sign, ecdh, Status::UsageDerive),
+        // The point is none of the curve, which is seen after the usage.
+        (Algorithm::P256, derive, ecdh, Status::Peer),
+        (Algorithm::Rsa, sign, rsa, Status::Ok),
+        (Algorithm::Rsa, decrypt, rsa, Status::UsageSign),
+        (Algorithm::Rsa, decrypt, opening, Status::Ok),
+        (Algorithm::Rsa, sign, opening, Status::UsageDecrypt),
+        (Algorithm::Rsa, sign, bare, Status::UsageDecrypt),
+        (Algorithm::Rsa, decrypt, bare, Status::UsageSign),
+        (Algorithm::Rsa, sign, bare_opening, Status::UsageDecrypt),
+        (Algorithm::Rsa, decrypt, bare_opening, Status::UsageSign),
+        (Algorithm::Rsa, sign | decrypt, bare, Status::Ok),
+        (Algorithm::Rsa, sign | decrypt, bare_opening, Status::Ok),
+    ];
+    for (algorithm, usages, asked, expected) in all {
+        let handle = insert(&mut shared, algorithm, For { usages, made: false });
+        let word = ControlWord {
+            algorithm: algorithm as u8,
+            key: handle.to_bits(),
+            source: SOURCE,
+            tag: 5,
+            ..asked
+        };
+        shared.arena.write(SOURCE, &[0; 128]);
+        let number = algorithm == Algorithm::Rsa;
+        shared.arena.write(SOURCE, if number { &[0] } else { &point[..1] });
+        let (status, changed) = execute(&mut shared, &word);
+        assert_eq!(status, expected, "{algorithm:?} {usages}: {word:?}");
+        // A message that was decrypted may have no bytes.
+        assert!(!changed || expected == Status::Ok, "{algorithm:?} {usages}: {word:?}");
+        assert!(shared.accelerator.remove_key(shared.grant, handle));
+        shared.arena.write(0, &vec![0; LEN as usize]);
     }
 }
 

@@ -12,7 +12,7 @@ use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, UNTOUCHED, features};
+use crate::case::{Case, STATE, UNTOUCHED, features};
 
 pub type Memory = Arc<[Word]>;
 
@@ -228,10 +228,14 @@ impl<A: Arena> Layout<A> {
         };
         let mut expected = vec![];
         // A key that can't be made can only be carried.
-        let carried = form.carried || case.status == Status::KeyLength;
+        let carried = !case.is_long() && form.carried || case.status == Status::KeyLength;
         if case.has_key() {
             (word.key, word.key_len) = self.key(case, false, carried, &mut insert);
             word.flags |= if carried { Flags::KEY_IN_ARENA } else { 0 };
+        }
+        if case.opcode == Opcode::Verify {
+            (word.key, word.key_len) = (self.put(&case.key), case.key.len() as u16);
+            word.flags |= Flags::KEY_IN_ARENA;
         }
         if case.is_chained() {
             (word.mac_key, word.mac_key_len) = self.key(case, true, carried, &mut insert);
@@ -256,13 +260,19 @@ impl<A: Arena> Layout<A> {
         if case.opcode == Opcode::PartialHash {
             word.flags |= if case.first { Flags::FIRST } else { 0 } | if case.last { Flags::LAST } else { 0 };
         }
-        if matches!(case.opcode, Opcode::Aead | Opcode::PartialHash) {
+        if matches!(case.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::Verify | Opcode::Decrypt) {
             word.aad = self.put(&case.aad);
             word.aad_len = case.aad.len() as u32;
         }
         if case.opcode == Opcode::PartialHash && !case.last {
             word.state = self.put(&[UNTOUCHED; ControlWord::STATE_BYTES as usize]);
             expected.push((word.state, case.state.clone()));
+        }
+        if case.is_long() {
+            (word.destination, word.mac_key_len) = (self.put(&[UNTOUCHED; STATE]), STATE as u16);
+            if case.status == Status::Ok {
+                expected.push((word.destination, case.state.clone()));
+            }
         }
         if case.reverse && !case.mac.is_empty() {
             word.mac = self.put(&case.mac);

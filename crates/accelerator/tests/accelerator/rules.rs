@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use millstream_accelerator::{Arena, LocalArena, MAX_PIECES};
-use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
-use millstream_testkit::Random;
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status};
+use millstream_testkit::{Random, hex, keys};
 
 use crate::queue::{Exclusive, Station};
 
@@ -56,6 +56,25 @@ fn good(opcode: Opcode) -> ControlWord {
         Opcode::PublicKey => {
             ControlWord { algorithm: Algorithm::X25519 as u8, mac: 500, mac_len: 32, ..word }
         }
+        Opcode::Verify => ControlWord {
+            algorithm: Algorithm::Ed25519 as u8,
+            key: PUBLIC_KEY,
+            key_len: 32,
+            flags: Flags::KEY_IN_ARENA,
+            aad: SIGNATURE,
+            aad_len: 64,
+            source_len: 0,
+            ..source
+        },
+        Opcode::Decrypt => ControlWord {
+            algorithm: Algorithm::Rsa as u8,
+            destination: 500,
+            mac_key_len: 128,
+            parameter: Scheme::of(Padding::Pkcs1).to_bits(),
+            source: NUMBER,
+            source_len: 128,
+            ..word
+        },
         _ => ControlWord {
             algorithm: Algorithm::AesCbc as u8,
             hash: Algorithm::Sha256 as u8,
@@ -79,6 +98,7 @@ fn keys_of(opcode: Opcode) -> (Option<Algorithm>, bool) {
         Opcode::Mac => (Some(Algorithm::AesCmac), false),
         Opcode::Sign => (Some(Algorithm::Ed25519), false),
         Opcode::Agree | Opcode::PublicKey => (Some(Algorithm::X25519), false),
+        Opcode::Decrypt => (Some(Algorithm::Rsa), false),
         _ => (None, false),
     }
 }
@@ -92,7 +112,7 @@ const NO_FLAG: u16 = !Flags::ALL;
 const BREAKS: &[Breaks] = &[
     (Status::Version, Opcode::Null, "version 0", |w| w.version = 0),
     (Status::Version, Opcode::Hash, "version 2", |w| w.version = 2),
-    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 18),
+    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 20),
     (Status::Algorithm, Opcode::PartialMac, "a cipher", |w| {
         (w.algorithm, w.hash) = (Algorithm::AesCbc as u8, 0);
     }),
@@ -273,6 +293,32 @@ const BREAKS: &[Breaks] = &[
     (Status::Algorithm, Opcode::Sign, "a key to agree with", |w| w.algorithm = Algorithm::X25519 as u8),
     (Status::Algorithm, Opcode::Agree, "a key to sign with", |w| w.algorithm = Algorithm::Ed25519 as u8),
     (Status::Algorithm, Opcode::PublicKey, "a cipher", |w| w.algorithm = Algorithm::AesCbc as u8),
+    (Status::Algorithm, Opcode::Verify, "a key to agree with", |w| w.algorithm = Algorithm::X25519 as u8),
+    (Status::Algorithm, Opcode::Decrypt, "a curve", |w| w.algorithm = Algorithm::P256 as u8),
+    (Status::Key, Opcode::Verify, "a handle", |w| (w.flags, w.key, w.key_len) = (0, 1, 0)),
+    (Status::KeyLength, Opcode::Verify, "31 bytes", |w| w.key_len = 31),
+    (Status::KeyLength, Opcode::Verify, "more than a word may bring", |w| {
+        (w.key, w.key_len) = (0, ControlWord::MOST_PUBLIC_KEY_BYTES + 1);
+    }),
+    (Status::AadRange, Opcode::Verify, "the signature's last byte", |w| w.aad = LEN - 63),
+    (Status::DataLength, Opcode::Verify, "a signature that is too long", |w| w.aad_len = 65537),
+    (Status::Reserved, Opcode::Verify, "a tag", |w| w.mac_len = 1),
+    (Status::Parameter, Opcode::Verify, "a hash of Ed25519", |w| w.hash = Algorithm::Sha256 as u8),
+    (Status::Parameter, Opcode::Sign, "a nonce of Ed25519", |w| w.parameter = 1),
+    (Status::Parameter, Opcode::Decrypt, "no such padding", |w| w.parameter = 3),
+    (Status::Parameter, Opcode::Decrypt, "OAEP without a hash", |w| {
+        w.parameter = 2 | (Algorithm::Sha256 as u32) << 8;
+    }),
+    (Status::Parameter, Opcode::Decrypt, "a label without OAEP", |w| (w.aad, w.aad_len) = (0, 1)),
+    (Status::DestinationRange, Opcode::Decrypt, "no place", |w| w.mac_key_len = 0),
+    (Status::DestinationRange, Opcode::Decrypt, "a place that is too long", |w| {
+        w.mac_key_len = ControlWord::MOST_RESULT_BYTES + 1;
+    }),
+    (Status::DestinationRange, Opcode::Decrypt, "the place's last byte", |w| w.destination = LEN - 127),
+    (Status::DataLength, Opcode::Decrypt, "a place shorter than the longest message", |w| w.mac_key_len = 64),
+    (Status::DataLength, Opcode::Decrypt, "127 bytes", |w| w.source_len = 127),
+    (Status::Reserved, Opcode::Decrypt, "a tag", |w| (w.mac, w.mac_len) = (900, 16)),
+    (Status::Overlap, Opcode::Decrypt, "the message over the ciphertext", |w| w.destination = w.source - 1),
     (Status::Flags, Opcode::Sign, "reverse", |w| w.flags = Flags::REVERSE),
     (Status::Reserved, Opcode::Sign, "a destination", |w| w.destination = 1),
     (Status::Reserved, Opcode::PublicKey, "a source", |w| w.source = 1),
@@ -291,6 +337,10 @@ const BREAKS: &[Breaks] = &[
 const PIECE_OUTSIDE: u32 = 3000;
 const PIECES_TOO_LONG: u32 = 3016;
 const GOOD_LIST: u32 = 3040;
+/// Where the public key of RFC 8032 §7.1, test 1, lies, and the signature of the empty message.
+const PUBLIC_KEY: u32 = 3100;
+const SIGNATURE: u32 = 3400;
+const NUMBER: u32 = 3200;
 
 /// The arena with its lists; the rest is random.
 fn fill<A: Arena>(arena: &A) {
@@ -299,6 +349,12 @@ fn fill<A: Arena>(arena: &A) {
     arena.write(PIECE_OUTSIDE, &piece(LEN - 5, 6));
     arena.write(PIECES_TOO_LONG, &[piece(0, LEN), piece(0, 1)].concat());
     arena.write(GOOD_LIST, &piece(4000, 32));
+    arena.write(PUBLIC_KEY, &hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"));
+    let signature = "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155\
+                     5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b";
+    arena.write(SIGNATURE, &hex(signature));
+    // Below any modulus of that length.
+    arena.write(NUMBER, &[0]);
 }
 
 fn station<A: Arena + Clone>(arena: A) -> Station<A> {
@@ -310,12 +366,16 @@ fn station<A: Arena + Clone>(arena: A) -> Station<A> {
 fn with_keys<A: Arena + Clone>(station: &mut Station<A>, opcode: Opcode) -> ControlWord {
     let mut word = good(opcode);
     let mut insert = |algorithm| {
-        let len = if matches!(algorithm, Algorithm::Ed25519 | Algorithm::X25519) { 32 } else { 16 };
-        let key = station.accelerator.insert_raw_key(station.grant, algorithm, &vec![7; len], false);
+        let bytes = match algorithm {
+            Algorithm::Ed25519 | Algorithm::X25519 => vec![7; 32],
+            Algorithm::Rsa => keys::RSA_1024.to_vec(),
+            _ => vec![7; 16],
+        };
+        let key = station.accelerator.insert_raw_key(station.grant, algorithm, &bytes, false);
         key.expect("a good key and a free slot").to_bits()
     };
     let (first, second) = keys_of(opcode);
-    word.key = first.map_or(0, &mut insert);
+    word.key = first.map_or(word.key, &mut insert);
     word.mac_key = if second { insert(Algorithm::Sha256) } else { 0 };
     word
 }

@@ -36,7 +36,8 @@ fn contents(arena: &LocalArena, place: u64) -> Vec<u8> {
 /// Returns how many operations were done, and how many were cancelled.
 fn soak(time: Duration) -> (u64, u64) {
     let mut random = Random::new(31);
-    let kinds = every_kind();
+    // A private key of RSA is too long for a word to bring it.
+    let kinds: Vec<_> = every_kind().into_iter().filter(|kind| !kind.is_long()).collect();
     let cases: Vec<_> = (0..1500)
         .map(|i| {
             let len = random.below([100, 2000][i % 2]);

@@ -25,7 +25,7 @@ const WORDS: usize = 64;
 
 /// Runs cases every way there is. Each stands at each of the first [`places`] of batches, once in place
 /// and else not, beside others of its kind; and beside others of any kind.
-fn run(cases: &[Case]) {
+pub fn run(cases: &[Case]) {
     let shuffled = shuffle(cases);
     for chunk in cases.chunks(WORDS) {
         batches(&chunk.iter().collect::<Vec<_>>(), places(cases));
@@ -873,6 +873,7 @@ fn nothing_is_left_out() {
         macs(),
         aes_chains(),
         private_keys(),
+        crate::pairs::cases(),
     ];
     let all = || suites.iter().flatten();
     let opcodes: BTreeSet<u8> = all().map(|case| case.opcode as u8).collect();

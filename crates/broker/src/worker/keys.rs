@@ -1,13 +1,14 @@
 //! A worker's answers to its clients about keys.
 
-use millstream_accelerator::GrantId;
-use millstream_accelerator::{ExportError, Handle, InsertError, PreparedKey, SharedKeyMemory};
-use millstream_accelerator::{NonceCounter, Nonces, Purpose};
+use millstream_accelerator::{
+    ExportError, GrantId, Handle, InsertError, NonceCounter, Nonces, PreparedKey, PublicKeyError, Purpose,
+    Random, SharedKeyMemory, generate_key,
+};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, AlgorithmSet, UsageError, Usages};
+use millstream_engines::Error;
 use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Secret};
 use rustix::rand::{GetRandomFlags, getrandom};
-use zeroize::Zeroizing;
 
 use super::serving::{Mailbox, Serving};
 use crate::progress::Counter;
@@ -111,13 +112,13 @@ impl Desk<'_> {
         purpose: &KeyPurpose,
         len: usize,
     ) -> Result<KeyReply, KeyRefusal> {
-        self.allowed(algorithm)?;
-        if len == 0 || len > MOST_BYTES {
-            return Err(KeyRefusal::KeyLength);
-        }
-        let mut bytes = Zeroizing::new(vec![0; len]);
-        fill_with_random(&mut bytes)?;
-        self.make(algorithm, exportable, purpose, &bytes, Origin::Generated)
+        let known = self.allowed(algorithm)?;
+        let key = self.steps.empty_handed(|| generate_key(self.features, known, len, &mut System));
+        let key = key.map_err(|error| match error {
+            Error::Parameter { .. } => KeyRefusal::Exhausted,
+            _ => KeyRefusal::KeyLength,
+        })?;
+        self.make(algorithm, exportable, purpose, &key, Origin::Generated)
     }
 
     /// Returns the purpose that a key is to have, if the policy and the algorithm allow it.
@@ -193,6 +194,15 @@ impl Desk<'_> {
             _ if !self.algorithms.contains(algorithm) => Err(KeyRefusal::Policy),
             _ => Ok(algorithm),
         }
+    }
+}
+
+/// Random bytes of the kernel.
+struct System;
+
+impl Random for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PublicKeyError> {
+        fill_with_random(bytes).map_err(|_| PublicKeyError::Random)
     }
 }
 

@@ -34,7 +34,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use millstream_accelerator::Reserve;
+use millstream_accelerator::{Reserve, Turns};
 use millstream_cpu::Features;
 use millstream_host::{End, Pace};
 use millstream_protocol::Report;
@@ -65,6 +65,8 @@ pub struct Config {
     pub flush: Duration,
     /// The most bytes of memory for keys, of all grants together.
     pub key_memory: usize,
+    /// True when it serves private keys and nothing else, so that its turns are longer.
+    pub private_keys: bool,
     /// The user and group that root becomes.
     pub user: (u32, u32),
     /// A rule of the sandbox to leave out, for the test that each is needed: see [`Rule::name`].
@@ -83,6 +85,7 @@ impl Config {
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,
             key_memory: KEY_MEMORY,
+            private_keys: false,
             user: (65534, 65534),
             deny: None,
             probe: None,
@@ -248,7 +251,8 @@ fn spawn(
     let (ready, begun) = sync_channel(1);
     let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
     let body = move || {
-        let mut serving = Serving::new(features, pace, wipes, reserve, doorbells);
+        let turns = if config.private_keys { Turns::of_private_keys() } else { Turns::default() };
+        let mut serving = Serving::new(features, pace, turns, wipes, reserve, doorbells);
         let begun = pin(config.cpu)
             .and_then(|()| filter.apply().map_err(Error::Sandbox))
             .and_then(|()| serving.seed().map_err(Error::Seed));

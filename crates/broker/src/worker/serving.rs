@@ -101,6 +101,7 @@ impl Serving {
     pub(super) fn new(
         features: Features,
         pace: Pace,
+        turns: Turns,
         wipes: bool,
         reserve: Reserve,
         doorbells: Arc<OwnedFd>,
@@ -109,7 +110,7 @@ impl Serving {
         let mut accelerator = Accelerator::new(features, FlushPolicy { deadline, ..FlushPolicy::default() });
         accelerator.reserve(reserve);
         let began = Instant::now();
-        accelerator.bound_turns(Turns::default(), move || began.elapsed().as_nanos() as u64);
+        accelerator.bound_turns(turns, move || began.elapsed().as_nanos() as u64);
         Serving {
             accelerator,
             clients: HashMap::new(),

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use libtest_mimic::Trial;
-use millstream_accelerator::hash_of;
+use millstream_accelerator::{given_by, hash_of};
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status};
 use millstream_protocol::Grant;
+use millstream_testkit::keys::RSA_1024;
 
 use crate::client::{Client, grant};
 use crate::needles::{Needles, subsets};
@@ -50,6 +51,10 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum => &[],
             Algorithm::AesXts => &[32, 64],
             Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
+            Algorithm::P256 => &[32],
+            Algorithm::P384 => &[48],
+            Algorithm::P521 => &[66],
+            Algorithm::Rsa => const { &[RSA_1024.len()] },
             Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => &[16, 24],
             Algorithm::KasumiF8 | Algorithm::KasumiF9 => &[16],
             Algorithm::Sm4Ecb | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => &[16],
@@ -60,7 +65,12 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
     };
     let keys = |algorithm: &Algorithm| {
         let algorithm = *algorithm;
-        lens(algorithm).iter().map(move |len| (algorithm, random(*len)))
+        lens(algorithm).iter().map(move |len| match algorithm {
+            Algorithm::Rsa => (algorithm, RSA_1024.to_vec()),
+            // Above it there is no scalar.
+            Algorithm::P521 => (algorithm, [&[0][..], &random(*len - 1)].concat()),
+            _ => (algorithm, random(*len)),
+        })
     };
     Algorithm::ALL.iter().flat_map(keys).collect()
 }
@@ -86,6 +96,15 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv: IV, iv_len: 8, ..sum },
         Ed25519 => ControlWord { opcode: Opcode::Sign as u8, flags: 0, mac_len: 64, ..sum },
+        P256 | P384 | P521 | Rsa => {
+            let (opcode, hash) = (Opcode::Sign as u8, Sha256 as u8);
+            let signed = ControlWord { opcode, hash, source_len: 32, flags: 0, ..sum };
+            if algorithm != Rsa {
+                return ControlWord { mac_len: given_by(algorithm, Opcode::Sign) as u8, ..signed };
+            }
+            let parameter = Scheme::of(Padding::Pkcs1).to_bits();
+            ControlWord { parameter, mac: 0, destination: DESTINATION, mac_key_len: 128, ..signed }
+        }
         X25519 => ControlWord {
             opcode: Opcode::Agree as u8,
             source: PEER,
@@ -114,7 +133,9 @@ fn use_key(client: &mut Client, algorithm: Algorithm, key: &[u8]) {
         let in_slot = ControlWord { key: handle, ..word };
         let flags = word.flags | Flags::KEY_IN_ARENA;
         let carried = ControlWord { key: KEYS, key_len: key.len() as u16, flags, ..word };
-        for word in [in_slot, carried] {
+        // A private key of RSA is too long to be carried.
+        let words = if algorithm == Algorithm::Rsa { &[in_slot][..] } else { &[in_slot, carried] };
+        for &word in words {
             let right = |status| match status {
                 Some(Status::Ok) => true,
                 Some(Status::Authentication) => reverse,

@@ -21,6 +21,9 @@ pub(super) struct Worker {
     /// The most bytes of memory for keys
     #[arg(long, value_name = "N")]
     key_memory: Option<usize>,
+    /// Serve private keys only
+    #[arg(long)]
+    private_keys: bool,
     /// Keep warnings back
     #[arg(long)]
     quiet: bool,
@@ -35,6 +38,7 @@ impl Worker {
             spin: self.spin_ns.map_or(usual.spin, Duration::from_nanos),
             flush: self.flush_ns.map_or(usual.flush, Duration::from_nanos),
             key_memory: self.key_memory.unwrap_or(usual.key_memory),
+            private_keys: self.private_keys,
             ..usual
         };
         worker::run(config).map_err(|error| Error::Serve(error.to_string()))

@@ -1,9 +1,14 @@
 //! Private keys have workers of their own, which no data reaches, and no other worker takes one.
 
+use millstream::SignatureScheme;
 use millstream::cwq::{Algorithm, Status};
+use millstream::hash::Hash;
 use millstream::isolated::{Accelerator, Attach, AttachError, Exportable, ServiceRefusal};
-use millstream::publickey::{ed25519, x25519};
+use millstream::publickey::ecdsa::Curve;
+use millstream::publickey::{ecdsa, ed25519, rsa, x25519};
 use millstream::queue::{Queue, Request};
+
+use millstream_testkit::keys::RSA_1024;
 
 use super::service::{PRIVATE, Service};
 
@@ -17,6 +22,14 @@ fn run(queue: &mut Queue, request: Request<'_>) -> Vec<u8> {
     let done = queue.wait().unwrap();
     done.result.unwrap();
     done.tag().to_vec()
+}
+
+/// Executes an operation of RSA that must succeed, and returns what it gave.
+fn long(queue: &mut Queue, request: Request<'_>) -> Vec<u8> {
+    queue.submit(request).unwrap();
+    let done = queue.wait().unwrap();
+    done.result.unwrap();
+    done.buffers.destination.as_deref().unwrap()[..done.value as usize].to_vec()
 }
 
 #[test]
@@ -47,6 +60,68 @@ fn they_sign_and_agree_where_nobody_sees_them() {
     peer.copy_from_slice(theirs.public_key().as_bytes());
     assert_eq!(run(&mut queue, Request::agree(ours, peer)), secret.as_bytes());
     assert!(accelerator.export_key(ours).is_err() && accelerator.export_key(signer).is_err());
+}
+
+/// Generated and imported keys of curves and of RSA: what they sign, agree on and decrypt is what other keys of this process find right.
+#[test]
+fn curves_and_rsa_work_where_nobody_sees_them() {
+    let service = Service::with(&[PRIVATE, "1"]);
+    let (accelerator, features) = (attach(&service).unwrap(), millstream::features().unwrap());
+    let mut queue = accelerator.queue().unwrap();
+    let filled = |queue: &Queue, bytes: &[u8]| {
+        let mut buffer = queue.buffer(bytes.len()).unwrap();
+        buffer.copy_from_slice(bytes);
+        buffer
+    };
+    let digest = [0x5a; 32];
+    for (algorithm, curve) in
+        [(Algorithm::P256, Curve::P256), (Algorithm::P384, Curve::P384), (Algorithm::P521, Curve::P521)]
+    {
+        let imported = vec![1; curve.bytes()];
+        for key in [
+            accelerator.generate_key(algorithm, curve.bytes(), Exportable::No).unwrap(),
+            accelerator.import_key(algorithm, &imported, Exportable::No).unwrap(),
+        ] {
+            let point = run(&mut queue, Request::public_key(key));
+            let public = ecdsa::PublicKey::new(features, curve, &point).unwrap();
+            let mut signatures = vec![];
+            for deterministic in [true, false, false] {
+                let scheme = SignatureScheme::Ecdsa { hash: Hash::Sha256, deterministic };
+                let source = filled(&queue, &digest);
+                let signature = run(&mut queue, Request::sign_with(key, scheme, source));
+                public.verify(&ecdsa::Message::digest(Hash::Sha256, &digest), &signature).unwrap();
+                signatures.push(signature);
+            }
+            assert!(
+                signatures[0] != signatures[1] && signatures[1] != signatures[2],
+                "random bytes hedge nonces"
+            );
+            let scalar = [&[0][..], &vec![2; curve.bytes() - 1]].concat();
+            let theirs = ecdsa::PrivateKey::new(features, curve, &scalar).unwrap();
+            let peer = filled(&queue, &theirs.public().to_bytes());
+            let secret = run(&mut queue, Request::agree(key, peer));
+            assert_eq!(secret, theirs.agree(&public).unwrap()[..]);
+        }
+    }
+
+    let generated = accelerator.generate_key(Algorithm::Rsa, 256, Exportable::No).unwrap();
+    for key in [generated, accelerator.import_key(Algorithm::Rsa, RSA_1024, Exportable::No).unwrap()] {
+        let place = queue.buffer(rsa::MAX_PUBLIC_DER).unwrap();
+        let public = long(&mut queue, Request::public_key_rsa(key, place));
+        let public = rsa::PublicKey::from_pkcs1(features, &public).unwrap();
+        let mut signature = |scheme| {
+            let (source, place) = (filled(&queue, &digest), queue.buffer(256).unwrap());
+            long(&mut queue, Request::sign_rsa(key, scheme, source, place))
+        };
+        let pkcs1 = signature(SignatureScheme::RsaPkcs1 { hash: Some(Hash::Sha256) });
+        let pss = [(); 2].map(|()| signature(SignatureScheme::pss(Hash::Sha256)));
+        public.verify_pkcs1_digest_vartime(Hash::Sha256, &digest, &pkcs1).unwrap();
+        assert_ne!(pss[0], pss[1], "salts are random");
+        for pss in pss {
+            public.verify_pss_digest_vartime(&rsa::Pss::new(Hash::Sha256), &digest, &pss).unwrap();
+        }
+    }
+    assert!(accelerator.export_key(generated).is_err());
 }
 
 #[test]

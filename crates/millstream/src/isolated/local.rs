@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use millstream_accelerator::generate_key;
 use millstream_protocol::KeyRefusal;
 use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::cwq::Algorithm;
 use crate::grant::{GrantInfo, GrantState};
-use crate::key::{Exportable, KeyHandle, KeyOptions, fill_with_random};
+use crate::key::{Exportable, KeyHandle, KeyOptions};
 use crate::queue::{AcceleratorThread, Config, Queue, ThreadConfig, ThreadGrant};
+use crate::random;
 
 /// The longest key that is made here: more than any algorithm wants.
 const LONGEST: usize = 4096;
@@ -87,8 +89,7 @@ impl Local {
         if len > LONGEST {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
-        let mut key = Zeroizing::new(vec![0; len]);
-        fill_with_random(&mut key)?;
+        let key = generate_key(crate::features()?, algorithm, len, &mut random::Kernel)?;
         self.insert_key(algorithm, &key, options, true)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use millstream_accelerator::{Checksum, algorithm_of, hash_of};
+use millstream_accelerator::{Checksum, DecryptionScheme, SignatureScheme, algorithm_of, given_by, hash_of};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 
 use super::buffers::{Buffers, Cold};
@@ -310,23 +310,116 @@ impl<'a> Request<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sign(key: impl Into<RequestKey<'a>>, source: Buffer) -> Self {
-        let mut request = Request::new(Opcode::Sign, Some(source), None).keyed(key.into());
-        request.word.mac_len = 64;
+        Request::sign_with(key, SignatureScheme::Ed25519, source)
+    }
+
+    /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::sign_rsa`].
+    ///
+    /// ```
+    /// use millstream::SignatureScheme;
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::hash::Hash;
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let key = queue.import_key(Algorithm::P256, &[7; 32])?;
+    /// let mut digest = queue.buffer(32)?;
+    /// digest.fill(9);
+    /// let scheme = SignatureScheme::Ecdsa { hash: Hash::Sha256, deterministic: false };
+    /// queue.submit(Request::sign_with(key, scheme, digest))?;
+    /// let done = queue.wait().unwrap();
+    /// let signature = done.tag().to_vec();
+    /// assert_eq!(signature.len(), 64);
+    ///
+    /// queue.submit(Request::public_key(key))?;
+    /// let public = queue.wait().unwrap().tag().to_vec();
+    /// let digest = done.buffers.source.unwrap();
+    /// queue.submit(Request::verify_signature(Algorithm::P256, &public, scheme, digest, &signature))?;
+    /// queue.wait().unwrap().check()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign_with(key: impl Into<RequestKey<'a>>, scheme: SignatureScheme, source: Buffer) -> Self {
+        let mut request = Request::of_pair(Opcode::Sign, key.into(), Some(source));
+        scheme.write_to(&mut request.word);
         request
     }
 
-    /// Agrees with the peer whose public key is `peer` on a secret: [`Done::tag`](super::Done::tag).
+    /// Signs `digest` with RSA to the front of `signature`, which has at least as many bytes as the modulus:
+    /// [`Done::value`](super::Done::value) is the signature's length.
+    pub fn sign_rsa(
+        key: impl Into<RequestKey<'a>>,
+        scheme: SignatureScheme,
+        digest: Buffer,
+        signature: Buffer,
+    ) -> Self {
+        Request::sign_with(key, scheme, digest).to_long(signature)
+    }
+
+    /// Decrypts `ciphertext` with RSA to the front of `message`, which has at least as many bytes as the modulus:
+    /// [`Done::value`](super::Done::value) is the message's length.
+    pub fn decrypt_rsa(
+        key: impl Into<RequestKey<'a>>,
+        scheme: DecryptionScheme<'a>,
+        ciphertext: Buffer,
+        message: Buffer,
+    ) -> Self {
+        let mut request = Request::of_pair(Opcode::Decrypt, key.into(), Some(ciphertext)).to_long(message);
+        scheme.write_to(&mut request.word);
+        request.parameters.aad = scheme.label();
+        request
+    }
+
+    /// Verifies a signature over `source`: a message under Ed25519, else its digest. The public key, as [`VerifyingKey::new`](millstream_accelerator::VerifyingKey::new) takes it, goes with the
+    /// request. A signature that does not verify ends with [`Status::Authentication`](millstream_cwq::Status::Authentication).
+    pub fn verify_signature(
+        algorithm: Algorithm,
+        public: &'a [u8],
+        scheme: SignatureScheme,
+        source: Buffer,
+        signature: &'a [u8],
+    ) -> Self {
+        let key = RequestKey::Carried(algorithm, public);
+        let mut request = Request::of_pair(Opcode::Verify, key, Some(source));
+        scheme.write_to(&mut request.word);
+        request.parameters.aad = signature;
+        request
+    }
+
+    /// Agrees with the peer whose public key is `peer` on a secret: [`Done::tag`](super::Done::tag). On P-256, P-384 and P-521 `peer` is a point
+    /// (SEC 1 §2.3.3), compressed or not.
     pub fn agree(key: impl Into<RequestKey<'a>>, peer: Buffer) -> Self {
-        let mut request = Request::new(Opcode::Agree, Some(peer), None).keyed(key.into());
-        request.word.mac_len = 32;
+        Request::of_pair(Opcode::Agree, key.into(), Some(peer))
+    }
+
+    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::public_key_rsa`].
+    pub fn public_key(key: impl Into<RequestKey<'a>>) -> Self {
+        Request::of_pair(Opcode::PublicKey, key.into(), None)
+    }
+
+    /// Writes the public key that belongs to a private one of RSA, as DER of an `RSAPublicKey` (RFC 8017 appendix A.1.1), to the front of
+    /// `public`, which has at least [`MAX_PUBLIC_DER`](millstream_publickey::rsa::MAX_PUBLIC_DER) bytes: [`Done::value`](super::Done::value) is its
+    /// length.
+    pub fn public_key_rsa(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
+        Request::public_key(key).to_long(public)
+    }
+
+    /// An operation with a key pair, whose result is a tag unless the key is of RSA.
+    fn of_pair(opcode: Opcode, key: RequestKey<'a>, source: Option<Buffer>) -> Self {
+        let mut request = Request::new(opcode, source, None).keyed(key);
+        request.word.mac_len = match key.algorithm() {
+            Algorithm::Rsa => 0,
+            algorithm => given_by(algorithm, opcode) as u8,
+        };
         request
     }
 
-    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag).
-    pub fn public_key(key: impl Into<RequestKey<'a>>) -> Self {
-        let mut request = Request::new(Opcode::PublicKey, None, None).keyed(key.into());
-        request.word.mac_len = 32;
-        request
+    /// The result goes to a buffer of its own, whatever the length of the source.
+    fn to_long(mut self, destination: Buffer) -> Self {
+        // No result is as long as the most that the field can tell, and a word with more is refused.
+        self.word.mac_key_len = destination.len().min(ControlWord::MOST_RESULT_BYTES.into()) as u16;
+        self.word.mac_len = 0;
+        self.buffers.destination = Some(destination);
+        self
     }
 
     /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it

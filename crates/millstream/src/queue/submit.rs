@@ -1,7 +1,7 @@
 //! The way of a request into the ring.
 
 use millstream_accelerator::MAX_PIECES;
-use millstream_cwq::{ControlWord, Flags};
+use millstream_cwq::{ControlWord, Flags, Opcode};
 use millstream_shm::{prefetch_words, share};
 
 use super::buffers::{Buffers, Cold, ColdParts, Refused};
@@ -19,6 +19,9 @@ const HANDED_OVER: usize = 512;
 
 /// The number of operations in flight from which on requests are shown to the accelerator that many at a time.
 const HANDFUL: usize = 8;
+
+/// The opcode of words that bring public keys.
+const VERIFY: u8 = Opcode::Verify as u8;
 
 /// The longest initialisation vector that a control word can tell of, in bytes.
 const LONGEST_IV: usize = u8::MAX as usize;
@@ -146,7 +149,8 @@ impl Queue {
     ) -> Result<(), Refusal> {
         if let Some(destination) = destination {
             word.destination = destination.at();
-            if destination.len() != bytes {
+            // The result of an operation of RSA has a length of its own, which the word tells.
+            if destination.len() != bytes && word.mac_key_len == 0 {
                 return Err(Refusal::DestinationLength);
             }
         }
@@ -219,7 +223,11 @@ impl Queue {
             None => {}
             Some(RequestKey::Slot(key)) => word.key = key.handle.to_bits(),
             Some(RequestKey::Carried(_, bytes)) => {
-                (word.key, word.key_len) = self.carry(bytes, cold)?;
+                let most = match word.opcode {
+                    VERIFY => ControlWord::MOST_PUBLIC_KEY_BYTES,
+                    _ => ControlWord::MOST_KEY_BYTES,
+                };
+                (word.key, word.key_len) = self.carry(bytes, most, cold)?;
                 word.flags |= Flags::KEY_IN_ARENA;
             }
         }
@@ -227,7 +235,7 @@ impl Queue {
             None => {}
             Some(RequestKey::Slot(key)) => word.mac_key = key.handle.to_bits(),
             Some(RequestKey::Carried(_, bytes)) => {
-                (word.mac_key, word.mac_key_len) = self.carry(bytes, cold)?;
+                (word.mac_key, word.mac_key_len) = self.carry(bytes, ControlWord::MOST_KEY_BYTES, cold)?;
                 word.flags |= Flags::MAC_KEY_IN_ARENA;
             }
         }
@@ -236,8 +244,8 @@ impl Queue {
 
     /// Copies a key that goes with the request to a buffer that lives as long as the operation. Returns where it is, and its length.
     #[cold]
-    fn carry(&self, key: &[u8], cold: &mut Cold) -> Result<(u32, u16), Refusal> {
-        if key.len() > usize::from(ControlWord::MOST_KEY_BYTES) {
+    fn carry(&self, key: &[u8], most: u16, cold: &mut Cold) -> Result<(u32, u16), Refusal> {
+        if key.len() > usize::from(most) {
             return Err(Refusal::TooLong);
         }
         Ok((self.copy_aside(key, cold)?, key.len() as u16))

@@ -19,6 +19,7 @@
 #[cfg(target_arch = "x86_64")]
 mod arch;
 mod blinded;
+mod der;
 mod encoding;
 mod example;
 mod generate;
@@ -39,6 +40,7 @@ use millstream_cpu::{FeatureSet, Features};
 use millstream_kernel::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 
 pub use blinded::Blinded;
+pub use der::{MAX_PRIVATE_DER, MAX_PUBLIC_DER};
 pub use encoding::{MAX_BYTES, Oaep, Pss};
 pub use job::{Job, LanesOps};
 pub use lanes::{Lanes, RSA_LANES};

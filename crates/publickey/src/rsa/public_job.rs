@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use millstream_engines::hash::{Digest, Hash};
+use millstream_engines::hash::{Hash, MAX_DIGEST};
 
 use super::encoding::{Block, Oaep, Pss};
-use super::lengths::{AS_MODULUS, length, room};
+use super::lengths::{AS_DIGEST, AS_MODULUS, length, room};
 use super::numbers::Number;
 use super::{PublicKey, oaep, pkcs1, pss};
 use crate::montgomery::words;
@@ -29,7 +29,7 @@ enum End<'a> {
     /// The power must be this block.
     Compare(Box<Block>),
     /// The power must be a block of PSS with this digest.
-    Pss(Pss, Digest),
+    Pss(Pss, [u8; MAX_DIGEST]),
 }
 
 impl<'a> PublicJob<'a> {
@@ -55,9 +55,20 @@ impl<'a> PublicJob<'a> {
 
     /// Makes a job that does what [`PublicKey::verify_pss_vartime`] does.
     pub fn verify_pss(key: &'a PublicKey, pss: &Pss, message: &[u8], signature: &[u8]) -> Self {
-        let digest = key.digest(pss.hash, message);
+        PublicJob::verify_pss_digest(key, pss, &key.digest(pss.hash, message), signature)
+    }
+
+    /// Makes a job that does what [`PublicKey::verify_pss_digest_vartime`] does.
+    pub fn verify_pss_digest(key: &'a PublicKey, pss: &Pss, digest: &[u8], signature: &[u8]) -> Self {
         let input = block(key, signature).map_err(|_| Error::Signature);
-        PublicJob::of(key, input, Ok(End::Pss(*pss, digest)))
+        let mut expected = [0; MAX_DIGEST];
+        let fits = if digest.len() == pss.hash.output_len() {
+            expected[..digest.len()].copy_from_slice(digest);
+            Ok(End::Pss(*pss, expected))
+        } else {
+            Err(length("digest", digest.len(), AS_DIGEST))
+        };
+        PublicJob::of(key, input, fits)
     }
 
     /// Makes a job that does what [`PublicKey::encrypt_oaep`] does. The ciphertext is as long as the modulus.
@@ -119,7 +130,7 @@ impl<'a> PublicJob<'a> {
             End::Compare(expected) if expected.get() == block.get() => Ok(()),
             End::Compare(_) => Err(Error::Signature),
             End::Pss(parameters, digest) => {
-                let bits = self.key.bits() - 1;
+                let (bits, digest) = (self.key.bits() - 1, &digest[..parameters.hash.output_len()]);
                 pss::verify_vartime(self.key.features(), parameters, digest, bits, block.bytes())
             }
         };

@@ -78,6 +78,14 @@ impl PrivateKey {
         PublicKey { kernel: self.kernel, point }
     }
 
+    /// Takes the public key of a peer on the same curve, for the same kernel.
+    ///
+    /// # Errors
+    /// As [`PublicKey::new`].
+    pub fn peer(&self, bytes: &[u8]) -> Result<PublicKey, Error> {
+        PublicKey::with_kernel(self.kernel, bytes)
+    }
+
     /// Writes the scalar as big-endian bytes.
     ///
     /// # Errors

@@ -1,0 +1,59 @@
+//! Keys that are made at random.
+
+use millstream_cpu::Features;
+use millstream_cwq::Algorithm;
+use millstream_engines::Error;
+use millstream_publickey::rsa::{self, MAX_PRIVATE_DER};
+use millstream_publickey::{Random, ecdsa};
+use zeroize::Zeroizing;
+
+use crate::algorithms::takes_key;
+use crate::pairs::refusal;
+
+/// The public exponent of RSA keys, which is everybody's.
+const EXPONENT: u64 = 65_537;
+
+/// Makes the bytes of a random key, as [`Key::new`](crate::Key::new) takes them. `len` is the length of the key, of RSA that of the modulus in bytes, which
+/// is at least 256 and a multiple of 16. To make a key of RSA takes a good part of a second, and of 4096 bits several.
+///
+/// # Errors
+/// [`Error::KeyLength`] when the algorithm has no key of that length; [`Error::Parameter`] when the source of random bytes fails.
+pub fn generate_key(
+    features: Features,
+    algorithm: Algorithm,
+    len: usize,
+    random: &mut dyn Random,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let wrong = |takes| Error::KeyLength { algorithm: algorithm.name(), given: len, takes };
+    let curve = match algorithm {
+        Algorithm::P256 => Some(ecdsa::Curve::P256),
+        Algorithm::P384 => Some(ecdsa::Curve::P384),
+        Algorithm::P521 => Some(ecdsa::Curve::P521),
+        Algorithm::Rsa => {
+            let takes = "256 to 512 bytes, a multiple of 16, as length of the modulus";
+            let key = rsa::PrivateKey::generate(features, 8 * len.min(1024), EXPONENT, random);
+            let key = key.map_err(|error| match error {
+                millstream_publickey::Error::Modulus => wrong(takes),
+                error => refusal(error),
+            })?;
+            let mut der = Zeroizing::new(vec![0; MAX_PRIVATE_DER]);
+            let written = key.to_pkcs1(&mut der).map_err(refusal)?;
+            der.truncate(written);
+            return Ok(der);
+        }
+        _ => None,
+    };
+    if !takes_key(algorithm, len) || len == 0 {
+        return Err(wrong("another length"));
+    }
+    let mut bytes = Zeroizing::new(vec![0; len]);
+    match curve {
+        // A number that is not below the order is drawn again.
+        Some(curve) => {
+            let key = ecdsa::PrivateKey::generate(features, curve, random).map_err(refusal)?;
+            key.write(&mut bytes).map_err(refusal)?;
+        }
+        None => random.fill(&mut bytes).map_err(refusal)?,
+    }
+    Ok(bytes)
+}

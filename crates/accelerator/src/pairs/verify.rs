@@ -1,0 +1,223 @@
+//! Signatures that are verified, with public keys of any algorithm.
+
+use arrayvec::ArrayVec;
+use millstream_cpu::Features;
+use millstream_cwq::Algorithm;
+use millstream_engines::Error;
+use millstream_publickey::{Error as PairError, ecdsa, ed25519, rsa};
+
+use super::{BATCH, Pairs, SignatureScheme, refusal};
+
+/// A public key to verify with.
+///
+/// ```
+/// use millstream_accelerator::{Operation, SignatureScheme, Unit, VerifyingKey};
+/// use millstream_cpu::Features;
+/// use millstream_cwq::Algorithm;
+/// use millstream_publickey::ed25519::PrivateKey;
+///
+/// let features = Features::hardware();
+/// let private = PrivateKey::new(features, &[7; 32])?;
+/// let signature = private.sign(b"a message");
+/// let key = VerifyingKey::new(features, Algorithm::Ed25519, private.public_bytes())?;
+/// let mut operations = [
+///     Operation::verify_signature(&key, SignatureScheme::Ed25519, b"a message", &signature),
+///     Operation::verify_signature(&key, SignatureScheme::Ed25519, b"another", &signature),
+/// ];
+/// Unit::new(features).run(&mut operations);
+/// assert!(operations[0].result().is_ok() && operations[1].result().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum VerifyingKey {
+    /// Ed25519, by the rules of RFC 8032.
+    Ed25519(ed25519::PublicKey),
+    /// ECDSA on P-256, P-384 or P-521.
+    Curve(ecdsa::PublicKey),
+    /// RSA.
+    Rsa(rsa::PublicKey),
+}
+
+impl VerifyingKey {
+    /// Takes a public key: 32 bytes of Ed25519 (RFC 8032 §5.1.2), a point of a curve (SEC 1 §2.3.3, compressed or not), or the DER of an
+    /// `RSAPublicKey` (RFC 8017 appendix A.1.1).
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] and [`Error::Peer`] where it is none, [`Error::Parameter`] for a modulus of another size;
+    /// [`Error::KeyLength`] for an algorithm that has no signatures.
+    pub fn new(features: Features, algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
+        let curve = |curve| ecdsa::PublicKey::new(features, curve, bytes).map(VerifyingKey::Curve);
+        let key = match algorithm {
+            Algorithm::Ed25519 => ed25519::PublicKey::new(features, bytes).map(VerifyingKey::Ed25519),
+            Algorithm::P256 => curve(ecdsa::Curve::P256),
+            Algorithm::P384 => curve(ecdsa::Curve::P384),
+            Algorithm::P521 => curve(ecdsa::Curve::P521),
+            Algorithm::Rsa => rsa::PublicKey::from_pkcs1(features, bytes).map(VerifyingKey::Rsa),
+            _ => {
+                let (algorithm, given) = (algorithm.name(), bytes.len());
+                return Err(Error::KeyLength { algorithm, given, takes: "no public key to verify with" });
+            }
+        };
+        key.map_err(refusal)
+    }
+
+    /// Returns the key by reference.
+    pub fn by_ref(&self) -> VerifyingKeyRef<'_> {
+        match self {
+            VerifyingKey::Ed25519(key) => VerifyingKeyRef::Ed25519(key),
+            VerifyingKey::Curve(key) => VerifyingKeyRef::Curve(key),
+            VerifyingKey::Rsa(key) => VerifyingKeyRef::Rsa(key),
+        }
+    }
+}
+
+/// A public key to verify with, by reference.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum VerifyingKeyRef<'k> {
+    /// Ed25519, by the rules of RFC 8032.
+    Ed25519(&'k ed25519::PublicKey),
+    /// ECDSA on P-256, P-384 or P-521.
+    Curve(&'k ecdsa::PublicKey),
+    /// RSA.
+    Rsa(&'k rsa::PublicKey),
+}
+
+impl<'k> From<&'k VerifyingKey> for VerifyingKeyRef<'k> {
+    fn from(key: &'k VerifyingKey) -> Self {
+        key.by_ref()
+    }
+}
+
+macro_rules! by_reference {
+    ($($name:ident: $key:ty;)+) => {
+        $(impl<'k> From<&'k $key> for VerifyingKeyRef<'k> {
+            fn from(key: &'k $key) -> Self {
+                VerifyingKeyRef::$name(key)
+            }
+        })+
+    };
+}
+by_reference! {
+    Ed25519: ed25519::PublicKey;
+    Curve: ecdsa::PublicKey;
+    Rsa: rsa::PublicKey;
+}
+
+/// A signature to verify.
+pub(crate) struct Verify<'a> {
+    key: VerifyingKeyRef<'a>,
+    scheme: SignatureScheme,
+    /// The message, or its digest.
+    message: &'a [u8],
+    signature: &'a [u8],
+    result: Result<(), PairError>,
+}
+
+impl<'a> Verify<'a> {
+    /// Makes the work of a verification.
+    ///
+    /// # Errors
+    /// When the scheme is not one of the key's kind, or nothing can be verified by it.
+    pub(crate) fn new(
+        key: VerifyingKeyRef<'a>,
+        scheme: SignatureScheme,
+        message: &'a [u8],
+        signature: &'a [u8],
+    ) -> Result<Self, Error> {
+        let fits = match key {
+            VerifyingKeyRef::Ed25519(_) => scheme == SignatureScheme::Ed25519,
+            VerifyingKeyRef::Curve(_) => matches!(scheme, SignatureScheme::Ecdsa { .. }),
+            VerifyingKeyRef::Rsa(_) => {
+                matches!(scheme, SignatureScheme::RsaPkcs1 { hash: Some(_) } | SignatureScheme::RsaPss { .. })
+            }
+        };
+        if !fits {
+            return Err(scheme.other_key());
+        }
+        Ok(Verify { key, scheme, message, signature, result: Err(PairError::Fault) })
+    }
+
+    pub(crate) fn result(&self) -> Result<(), Error> {
+        match self.result {
+            // A signature of another length is none.
+            Err(PairError::Length { what: "signature" | "input", .. }) => Err(Error::Authentication),
+            result => result.map_err(refusal),
+        }
+    }
+}
+
+impl Pairs {
+    pub(crate) fn verify(&self, works: &mut [&mut Verify<'_>]) {
+        for works in works.chunks_mut(BATCH) {
+            self.verify_ed25519(works);
+            self.verify_ecdsa(works);
+            self.verify_rsa(works);
+        }
+    }
+
+    fn verify_ed25519(&self, works: &mut [&mut Verify<'_>]) {
+        let mut jobs = ArrayVec::<_, BATCH>::new();
+        let mut places = ArrayVec::<_, BATCH>::new();
+        for work in works {
+            if let VerifyingKeyRef::Ed25519(key) = work.key {
+                jobs.push(ed25519::VerifyJob::new(key, work.message, work.signature));
+                places.push(&mut work.result);
+            }
+        }
+        if !jobs.is_empty() {
+            self.ed25519.verify(&mut jobs);
+            places
+                .into_iter()
+                .zip(jobs)
+                .for_each(|(place, job)| *place = job.verdict.unwrap_or(Err(PairError::Fault)));
+        }
+    }
+
+    fn verify_ecdsa(&self, works: &mut [&mut Verify<'_>]) {
+        let mut messages = ArrayVec::<_, BATCH>::new();
+        for work in works {
+            if let (VerifyingKeyRef::Curve(key), SignatureScheme::Ecdsa { hash, .. }) =
+                (work.key, work.scheme)
+            {
+                let message = ecdsa::Message::digest(hash, work.message);
+                messages.push((key, message, work.signature, &mut work.result));
+            }
+        }
+        if messages.is_empty() {
+            return;
+        }
+        let jobs = messages
+            .iter()
+            .map(|(key, message, signature, _)| ecdsa::VerifyJob::new(key, message, signature));
+        let mut jobs = jobs.collect::<ArrayVec<_, BATCH>>();
+        self.curves.verify(&mut jobs);
+        let results: ArrayVec<_, BATCH> = jobs.into_iter().map(|job| job.result).collect();
+        messages.into_iter().zip(results).for_each(|((.., place), result)| *place = result);
+    }
+
+    fn verify_rsa(&self, works: &mut [&mut Verify<'_>]) {
+        let mut jobs = ArrayVec::<_, BATCH>::new();
+        let mut places = ArrayVec::<_, BATCH>::new();
+        for work in works {
+            let VerifyingKeyRef::Rsa(key) = work.key else { continue };
+            jobs.push(match work.scheme {
+                SignatureScheme::RsaPkcs1 { hash: Some(hash) } => {
+                    rsa::PublicJob::verify_pkcs1_digest(key, hash, work.message, work.signature)
+                }
+                SignatureScheme::RsaPss { hash, mgf_hash, salt_len } => {
+                    let pss = rsa::Pss { hash, mgf: mgf_hash, salt: salt_len.into() };
+                    rsa::PublicJob::verify_pss_digest(key, &pss, work.message, work.signature)
+                }
+                // `Verify::new` refuses all others.
+                _ => continue,
+            });
+            places.push(&mut work.result);
+        }
+        if !jobs.is_empty() {
+            self.rsa.run_public(&mut jobs);
+            places.into_iter().zip(jobs).for_each(|(place, job)| *place = job.result);
+        }
+    }
+}
