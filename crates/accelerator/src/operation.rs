@@ -305,7 +305,7 @@ impl<'a> Operation<'a> {
 
     /// Decrypts with RSA, to the front of `message`, which has at least as many bytes as the modulus: see [`Operation::value`].
     ///
-    /// The result may be [`Error::DataLength`], or [`Error::Padding`] for OAEP that is wrong in whatever way.
+    /// The result may be [`Error::DataLength`], or [`Error::Authentication`] for OAEP that is wrong in whatever way.
     pub fn decrypt_rsa(
         key: &'a rsa::PrivateKey,
         scheme: DecryptionScheme<'a>,
@@ -313,6 +313,12 @@ impl<'a> Operation<'a> {
         message: &'a mut [u8],
     ) -> Self {
         Operation::new(Work::Rsa(Rsa::decrypt(key, scheme, ciphertext, message)))
+    }
+
+    /// Writes the public key that belongs to a private one of RSA, as DER of an `RSAPublicKey` (RFC 8017 appendix A.1.1), to the front of `public`,
+    /// which has at least [`MAX_PUBLIC_DER`](rsa::MAX_PUBLIC_DER) bytes: see [`Operation::value`].
+    pub fn public_key_rsa(key: &'a rsa::PrivateKey, public: &'a mut [u8]) -> Self {
+        Operation::new(Work::Rsa(Rsa::public_key(key, public)))
     }
 
     /// Verifies a signature of a message, or of its digest where the scheme is not Ed25519's, in variable time.
@@ -330,8 +336,8 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag:
-    /// [`rsa::PrivateKey::public_key`] has it. Here it is [`Error::OutputLength`].
+    /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag, and
+    /// here [`Error::OutputLength`]: see [`Operation::public_key_rsa`].
     pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
         match public_key(key.into(), &mut []) {
             Ok(work) => Operation::new(work),

@@ -17,7 +17,7 @@ pub fn status_of(error: Error) -> Status {
         Error::TagLength { .. } => Status::MacLength,
         Error::DataLength { .. } => Status::DataLength,
         Error::OutputLength { .. } => Status::DestinationRange,
-        Error::Authentication | Error::Padding => Status::Authentication,
+        Error::Authentication => Status::Authentication,
         Error::MidState => Status::MidState,
         Error::Peer { .. } => Status::Peer,
         _ => Status::Parameter,

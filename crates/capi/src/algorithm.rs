@@ -94,6 +94,14 @@ pub enum Algorithm {
     Ed25519 = 0x70,
     /// X25519 (RFC 7748). Key: the private one, 32 bytes. Peer's public key, and secret: 32 bytes. For queues.
     X25519 = 0x71,
+    /// ECDSA (FIPS 186-5) and ECDH on P-256. Key: the private one, 32 bytes. Public key: a point of 65 bytes. Signature: 64 bytes.
+    P256 = 0x72,
+    /// The same on P-384. Key: 48 bytes. Public key: 97. Signature: 96.
+    P384 = 0x73,
+    /// The same on P-521. Key: 66 bytes. Public key: 133. Signature: 132.
+    P521 = 0x74,
+    /// RSA with 1024 to 4096 bits (RFC 8017). Key: the private one, DER of an RSAPrivateKey. Signature: as long as the modulus.
+    Rsa = 0x75,
 }
 
 /// A number that is to be one of [`Algorithm`]: C may pass any.
@@ -224,6 +232,10 @@ mod tests {
             (Ours::IpChecksum, Theirs::IpChecksum),
             (Ours::Ed25519, Theirs::Ed25519),
             (Ours::X25519, Theirs::X25519),
+            (Ours::P256, Theirs::P256),
+            (Ours::P384, Theirs::P384),
+            (Ours::P521, Theirs::P521),
+            (Ours::Rsa, Theirs::Rsa),
         ];
         assert_eq!(pairs.len(), Theirs::ALL.len());
         for (ours, theirs) in pairs {

@@ -1,6 +1,8 @@
 //! A key of any algorithm, as C holds it.
 
-use millstream::{AeadKey, CipherKey, Kernel, MacKey, cwq, kasumi};
+use millstream::{
+    AeadKey, CipherKey, DecryptionScheme, Kernel, MacKey, Operation, PrivateKey, SignatureScheme, cwq, kasumi,
+};
 
 use crate::algorithm::AlgorithmCode;
 use crate::failure::Failure;
@@ -56,23 +58,40 @@ impl Key {
     }
 
     /// Returns the key as a private one of any algorithm.
-    pub fn private(&self) -> Result<millstream::PrivateKey<'_>, Failure> {
+    pub fn private(&self) -> Result<PrivateKey<'_>, Failure> {
         self.0.by_ref().as_private().ok_or_else(|| self.wrong("a private key"))
     }
 
-    /// Returns the key as a private one to sign with.
-    pub fn signer(&self) -> Result<&millstream::publickey::ed25519::PrivateKey, Failure> {
-        match self.private()? {
-            millstream::PrivateKey::Ed25519(key) => Ok(key),
-            _ => Err(self.wrong("a private key to sign with")),
+    /// Makes the operation of a signature by Ed25519, or by a curve over the digest that `hash` made.
+    pub fn sign<'a>(
+        &'a self,
+        hash: AlgorithmCode,
+        scheme: u32,
+        input: &'a [u8],
+    ) -> Result<Operation<'a>, Failure> {
+        match (self.private()?, of_pair(self.algorithm(), hash, scheme)?) {
+            (PrivateKey::Ed25519(key), SignatureScheme::Ed25519) => Ok(Operation::sign(key, input)),
+            (PrivateKey::Curve(key), SignatureScheme::Ecdsa { hash, deterministic }) => {
+                Ok(Operation::sign_ecdsa(key, hash, deterministic, input))
+            }
+            _ => Err(self.wrong("a private key of Ed25519, P-256, P-384 or P-521")),
         }
     }
 
-    /// Returns the key as a private one to agree with.
-    pub fn agreer(&self) -> Result<&millstream::publickey::x25519::PrivateKey, Failure> {
+    /// Makes the operation of an agreement.
+    pub fn agree<'a>(&'a self, peer: &'a [u8]) -> Result<Operation<'a>, Failure> {
         match self.private()? {
-            millstream::PrivateKey::X25519(key) => Ok(key),
+            PrivateKey::X25519(key) => Ok(Operation::agree(key, peer)),
+            PrivateKey::Curve(key) => Ok(Operation::agree_ecdh(key, peer)),
             _ => Err(self.wrong("a private key to agree with")),
+        }
+    }
+
+    /// Returns the key as a private one of RSA.
+    pub fn rsa(&self) -> Result<&millstream::publickey::rsa::PrivateKey, Failure> {
+        match self.private()? {
+            PrivateKey::Rsa(key) => Ok(key),
+            _ => Err(self.wrong("a private key of RSA")),
         }
     }
 
@@ -105,4 +124,29 @@ impl Key {
     pub fn kernel(&self) -> &'static Kernel {
         self.0.kernel()
     }
+}
+
+/// Reads a scheme of a key pair from its hash, which may be none, and its number.
+pub fn of_pair(
+    algorithm: cwq::Algorithm,
+    hash: AlgorithmCode,
+    scheme: u32,
+) -> Result<SignatureScheme, Failure> {
+    SignatureScheme::of_word(algorithm, hash.get()?, scheme)
+        .ok_or(Failure::Argument("scheme", u64::from(scheme)))
+}
+
+/// Reads a scheme of signatures with RSA.
+pub fn rsa_scheme(hash: AlgorithmCode, scheme: u32) -> Result<SignatureScheme, Failure> {
+    of_pair(cwq::Algorithm::Rsa, hash, scheme)
+}
+
+/// Reads a scheme of decryptions with RSA.
+pub fn rsa_decryption(
+    hash: AlgorithmCode,
+    scheme: u32,
+    label: &[u8],
+) -> Result<DecryptionScheme<'_>, Failure> {
+    DecryptionScheme::of_word(hash.get()?, scheme, label)
+        .ok_or(Failure::Argument("scheme", u64::from(scheme)))
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use millstream::hash::Hash;
 use millstream::queue::{Buffer, Done, KeyHandle, Queue as Inner, Refusal, Request, Ticket};
-use millstream::{Checksum, cwq};
+use millstream::{Checksum, DecryptionScheme, SignatureScheme, cwq};
 
 use crate::failure::Failure;
 use crate::ffi::batch::Kind;
@@ -89,9 +89,12 @@ pub enum Work {
     MacThenDecrypt(KeyHandle, KeyHandle, u32),
     PartialDigest(Hash),
     LastDigest(Hash),
-    Sign(KeyHandle),
+    Sign(KeyHandle, SignatureScheme),
     Agree(KeyHandle),
     PublicKey(KeyHandle),
+    SignRsa(KeyHandle, SignatureScheme),
+    DecryptRsa(KeyHandle, DecryptionScheme<'static>),
+    PublicKeyRsa(KeyHandle),
 }
 
 impl Kind {
@@ -99,6 +102,7 @@ impl Kind {
     pub fn buffers(self) -> (bool, bool) {
         match self {
             Kind::Null | Kind::PublicKey => (false, false),
+            Kind::PublicKeyRsa => (false, true),
             Kind::Checksum
             | Kind::Digest
             | Kind::Mac
@@ -222,6 +226,7 @@ impl Queue {
             place.copy_from_slice(computed);
             tag.1 = computed.len();
         }
+        let computed_len = computed.len();
         let made = done.nonce();
         let nonce = match tag.0.get_mut(tag.1..tag.1 + made.len()) {
             Some(place) => {
@@ -231,7 +236,8 @@ impl Queue {
             None => 0,
         };
         self.state.clear();
-        self.state.extend_from_slice(done.state());
+        let long = if computed_len > tag.0.len() { done.tag() } else { done.state() };
+        self.state.extend_from_slice(long);
         let more = if flight.more.is_empty() { Vec::new() } else { done.buffers.take_more() };
         let (source, destination) = (done.buffers.source.take(), done.buffers.destination.take());
         let (source, destination) = flight.give_back(source, destination, more);
@@ -305,9 +311,16 @@ fn request<'a>(
         }
         (Work::PartialDigest(hash), Some(source), _) => Request::partial_hash(hash, before, source),
         (Work::LastDigest(hash), Some(source), _) => Request::last_hash(hash, before, source),
-        (Work::Sign(key), Some(source), _) => Request::sign(key, source),
+        (Work::Sign(key, scheme), Some(source), _) => Request::sign_with(key, scheme, source),
         (Work::Agree(key), Some(source), _) => Request::agree(key, source),
         (Work::PublicKey(key), ..) => Request::public_key(key),
+        (Work::SignRsa(key, scheme), Some(source), Some(destination)) => {
+            Request::sign_rsa(key, scheme, source, destination)
+        }
+        (Work::DecryptRsa(key, scheme), Some(source), Some(destination)) => {
+            Request::decrypt_rsa(key, scheme.with_label(aad), source, destination)
+        }
+        (Work::PublicKeyRsa(key), _, Some(destination)) => Request::public_key_rsa(key, destination),
         // A plan goes with the buffers that its kind takes.
         _ => Request::null(),
     };

@@ -252,6 +252,27 @@ fn kasumi() {
 }
 
 #[test]
+fn key_pairs() {
+    let (sha256, none, rsa) = (AlgorithmCode(0x53), AlgorithmCode(0), AlgorithmCode(0x75));
+    let (ed25519, x25519, p256) = (AlgorithmCode(0x70), AlgorithmCode(0x71), AlgorithmCode(0x72));
+    let bytes = [1; 64];
+    let at = bytes.as_ptr();
+    refused!(Null, "public_key", millstream_verify_signature(p256, null(), 65, sha256, 0, at, 32, at, 64));
+    refused!(Null, "message", millstream_verify_signature(ed25519, at, 32, none, 0, null(), 1, at, 64));
+    refused!(Null, "signature", millstream_verify_signature(ed25519, at, 32, none, 0, at, 1, null(), 64));
+    refused!(KeyLength, "x25519", millstream_verify_signature(x25519, at, 32, none, 0, at, 1, at, 64));
+    refused!(Parameter, "p256", millstream_verify_signature(p256, at, 64, sha256, 0, at, 32, at, 64));
+    refused!(Parameter, "rsa", millstream_verify_signature(rsa, at, 64, sha256, 1, at, 32, at, 64));
+    refused!(
+        Argument,
+        "algorithm",
+        millstream_verify_signature(AlgorithmCode(0xfe), at, 32, none, 0, at, 1, at, 64)
+    );
+    assert_eq!((millstream_scheme_pss(none, 20), millstream_scheme_oaep(none)), (0, 0));
+    assert_eq!(millstream_scheme_pss(sha256, 32), 0x20_5302);
+}
+
+#[test]
 fn derivation_and_checksums() {
     let mut out = [0; 64];
     let at = out.as_mut_ptr();

@@ -59,7 +59,7 @@ use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
     AeadKey, Checksum, CipherKey, DecryptionScheme, Key, MacKey, Operation, PrivateKey, SignatureScheme,
-    Unit, VerifyingKey, VerifyingKeyRef, algorithm_of,
+    Unit, VerifyingKey, VerifyingKeyRef, algorithm_of, given_by,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;

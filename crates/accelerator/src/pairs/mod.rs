@@ -65,8 +65,7 @@ pub(crate) fn refusal(error: PairError) -> Error {
         PairError::Point { algorithm }
         | PairError::Encoding { algorithm, .. }
         | PairError::Scalar { algorithm } => Error::Peer { algorithm },
-        PairError::Signature => Error::Authentication,
-        PairError::Padding => Error::Padding,
+        PairError::Signature | PairError::Padding => Error::Authentication,
         PairError::Message => Error::DataLength {
             algorithm: "rsa",
             given: 0,

@@ -81,8 +81,8 @@ impl SignatureScheme {
         (word.hash, word.parameter) = (code(hash), parameter);
     }
 
-    /// Reads the scheme of a word about a key of `algorithm`.
-    pub(crate) fn of_word(algorithm: Algorithm, hash: Algorithm, parameter: u32) -> Option<Self> {
+    /// Reads the scheme of a word about a key of `algorithm` from its hash and parameter; none where they are no scheme of it.
+    pub fn of_word(algorithm: Algorithm, hash: Algorithm, parameter: u32) -> Option<Self> {
         let (none, hash) = (hash as u8 == Algorithm::None as u8, hash_of(hash));
         match algorithm {
             Algorithm::Ed25519 if none && parameter == 0 => Some(SignatureScheme::Ed25519),
@@ -153,6 +153,18 @@ impl<'a> DecryptionScheme<'a> {
         (word.hash, word.parameter) = (code(hash), scheme.to_bits());
     }
 
+    /// Returns the same scheme with another label, which only OAEP has.
+    #[must_use]
+    pub fn with_label(self, label: &[u8]) -> DecryptionScheme<'_> {
+        match self {
+            DecryptionScheme::RsaRaw => DecryptionScheme::RsaRaw,
+            DecryptionScheme::RsaPkcs1 => DecryptionScheme::RsaPkcs1,
+            DecryptionScheme::RsaOaep { hash, mgf_hash, .. } => {
+                DecryptionScheme::RsaOaep { hash, mgf_hash, label }
+            }
+        }
+    }
+
     /// Returns the label.
     pub fn label(self) -> &'a [u8] {
         match self {
@@ -161,8 +173,8 @@ impl<'a> DecryptionScheme<'a> {
         }
     }
 
-    /// Reads the scheme of a word.
-    pub(crate) fn of_word(hash: Algorithm, parameter: u32, label: &'a [u8]) -> Option<Self> {
+    /// Reads the scheme of a word from its hash and parameter; none where they are no scheme.
+    pub fn of_word(hash: Algorithm, parameter: u32, label: &'a [u8]) -> Option<Self> {
         let plain = hash as u8 == Algorithm::None as u8 && label.is_empty();
         let Scheme { padding, mask, salt } = Scheme::from_bits(parameter)?;
         match padding {

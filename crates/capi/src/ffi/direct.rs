@@ -5,13 +5,15 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use millstream::cwq::{Padding, Scheme};
 use millstream::modes::Direction;
+use millstream::{Operation, VerifyingKey};
 
 use super::{In, Out, guard, guard_value, object, pass, put, uneven_pass};
 use crate::algorithm::{AlgorithmCode, c_name};
 use crate::direct;
 use crate::failure::Failure;
-use crate::key::Key;
+use crate::key::{Key, of_pair};
 use crate::status::Status;
 
 /// Expands a key of `key_length` bytes and writes its handle to *made, to be freed with millstream_key_free(). The bytes
@@ -48,6 +50,60 @@ pub unsafe extern "C" fn millstream_key_free(key: *mut Key) {
         }
         Ok(())
     });
+}
+
+/// The nonce of RFC 6979 for ECDSA: a scheme.
+pub const MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC: u32 = 1;
+/// The padding of PKCS#1 v1.5 for RSA: a scheme.
+pub const MILLSTREAM_SCHEME_RSA_PKCS1: u32 = 1;
+
+/// Returns the scheme of PSS with `mask_hash` in MGF1 and a salt of `salt_length` bytes; 0 where it is no hash.
+#[unsafe(no_mangle)]
+pub extern "C" fn millstream_scheme_pss(mask_hash: AlgorithmCode, salt_length: u16) -> u32 {
+    guard_value(0, || {
+        let mask = millstream::algorithm_of(mask_hash.hash()?);
+        Ok(Scheme { padding: Padding::Pss, mask, salt: salt_length }.to_bits())
+    })
+}
+
+/// Returns the scheme of OAEP with `mask_hash` in MGF1; 0 where it is no hash. The hash of the label is the operation's `algorithm`.
+#[unsafe(no_mangle)]
+pub extern "C" fn millstream_scheme_oaep(mask_hash: AlgorithmCode) -> u32 {
+    millstream_scheme_pss(mask_hash, 0)
+}
+
+/// Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
+/// of the public key: 32 bytes of Ed25519, a point of a curve, or DER of an RSAPublicKey. It takes a time that depends on what it
+/// is given.
+///
+/// Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
+/// MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
+/// MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_verify_signature(
+    algorithm: AlgorithmCode,
+    public_key: *const u8,
+    public_key_length: usize,
+    hash: AlgorithmCode,
+    scheme: u32,
+    message: *const u8,
+    length: usize,
+    signature: *const u8,
+    signature_length: usize,
+) -> Status {
+    guard(|| {
+        let public = In::new("public_key", public_key, public_key_length)?;
+        let (message, signature) =
+            (In::new("message", message, length)?, In::new("signature", signature, signature_length)?);
+        let algorithm = algorithm.get()?;
+        // SAFETY: the caller's promise; nothing is written.
+        let (public, message, signature) = unsafe { (public.get(), message.get(), signature.get()) };
+        let key = VerifyingKey::new(millstream::features()?, algorithm, public)?;
+        let scheme = of_pair(algorithm, hash, scheme)?;
+        let mut operation = [Operation::verify_signature(&key, scheme, message, signature)];
+        millstream::batch(&mut operation)?;
+        Ok(operation[0].result()?)
+    })
 }
 
 /// Returns another owner of a key, for objects that outlive the call.

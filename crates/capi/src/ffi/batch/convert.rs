@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
-use millstream::Operation as Inner;
+use millstream::{Operation as Inner, cwq, given_by};
 
 use super::operation::{Kind, Operation};
 use crate::direct::whole_tag;
 use crate::failure::Failure;
 use crate::ffi::{In, Out, object, pass};
-use crate::key::Key;
+use crate::key::{Key, rsa_decryption, rsa_scheme};
 
 /// Adds an operation to the list in the library's form. A failure adds nothing.
 ///
@@ -17,7 +17,7 @@ use crate::key::Key;
 #[inline(always)]
 pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     let kind = of.kind.get()?;
-    if of.reserved != [0; 6] {
+    if of.reserved != [0; 2] {
         return Err(Failure::Reserved("reserved"));
     }
     // SAFETY: as the caller says; every output is found to lie apart below, before any reference is made of it.
@@ -30,6 +30,7 @@ pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Res
             Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
             Kind::Sign | Kind::Agree | Kind::PublicKey => private(of, kind, list),
+            Kind::SignRsa | Kind::DecryptRsa | Kind::PublicKeyRsa => rsa(of, kind, list),
             // Keys of a batch have no slot in which nonces could be counted.
             Kind::SealWithMadeNonce => Err(Failure::Argument("kind of a batch", kind as u64)),
             Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind, list),
@@ -276,13 +277,39 @@ unsafe fn private<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> 
     // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
     let (key, input): (&Key, _) = unsafe { (object("key", of.key)?, read.input.get()) };
     let (operation, needed) = match kind {
-        Kind::Sign => (Inner::sign(key.signer()?, input), 64),
-        Kind::Agree => (Inner::agree(key.agreer()?, input), 32),
+        Kind::Sign => (key.sign(of.algorithm, of.scheme, input)?, cwq::Opcode::Sign),
+        Kind::Agree => (key.agree(input)?, cwq::Opcode::Agree),
         _ if !input.is_empty() => return Err(Failure::Reserved("input")),
-        _ => (Inner::public_key(key.private()?), 32),
+        _ => (Inner::public_key(key.private()?), cwq::Opcode::PublicKey),
     };
-    tag_room(of, needed, &read, None)?;
+    // The result of RSA is none, and refused as an operation.
+    let needed = if key.algorithm() == cwq::Algorithm::Rsa { 0 } else { given_by(key.algorithm(), needed) };
+    tag_room(of, needed as usize, &read, None)?;
     list.push(operation);
+    Ok(())
+}
+
+#[inline(never)]
+unsafe fn rsa<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+    no_bits(of)?;
+    let read = Read::of(of)?;
+    let place = tag_room(of, 0, &read, None)?;
+    // SAFETY: as the caller says, and what is written lies apart from what is read.
+    unsafe {
+        let key = object("key", of.key)?.rsa()?;
+        let (input, place) = (read.input.get(), place.get());
+        list.push(match kind {
+            Kind::SignRsa => Inner::sign_rsa(key, rsa_scheme(of.algorithm, of.scheme)?, input, place),
+            Kind::DecryptRsa => Inner::decrypt_rsa(
+                key,
+                rsa_decryption(of.algorithm, of.scheme, read.aad.get())?,
+                input,
+                place,
+            ),
+            _ if !input.is_empty() => return Err(Failure::Reserved("input")),
+            _ => Inner::public_key_rsa(key, place),
+        });
+    }
     Ok(())
 }
 

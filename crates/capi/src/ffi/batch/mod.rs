@@ -97,7 +97,8 @@ unsafe fn run<'a>(
 #[inline(always)]
 unsafe fn take_over(operation: &mut Operation, done: &Inner<'_>) -> Result<(), Failure> {
     operation.value = done.value();
-    if operation.kind.0 == Kind::PartialDigest as u32 {
+    let long = [Kind::PartialDigest, Kind::SignRsa, Kind::DecryptRsa, Kind::PublicKeyRsa];
+    if long.map(|kind| kind as u32).contains(&operation.kind.0) {
         operation.tag_length = done.value() as usize;
         return Ok(());
     }

@@ -46,12 +46,21 @@ pub enum Kind {
     /// Seals in a queue, as MILLSTREAM_KIND_SEAL, under a nonce that the accelerator makes: `key`, which was made so
     /// (millstream_key_options), and `aad`. The nonce comes back after the tag.
     SealWithMadeNonce = 15,
-    /// Signs the input, in a queue at most 64 KiB: `key`, a private one; the tag is the signature.
+    /// Signs the input with `key`, a private one of Ed25519 or a curve; the tag is the signature. Ed25519 signs a message, in a queue of at most 64
+    /// KiB. Curves sign the digest that `algorithm` made, by `scheme`.
     Sign = 16,
     /// Agrees with the peer whose public key is the input: `key`, a private one; the tag is the shared secret.
     Agree = 17,
     /// Computes the public key that belongs to `key`: it comes as the tag. There is no input.
     PublicKey = 18,
+    /// Signs the input, the digest that `algorithm` made, by `scheme` with `key`, a private one of RSA. In a batch the signature goes to `tag`
+    /// and its length to `tag_length`; in a queue it goes to the destination, which has as many bytes as the modulus or more, and its length
+    /// is `value`.
+    SignRsa = 19,
+    /// Decrypts the input by `scheme` with `key`, a private one of RSA, to the same places; of OAEP `aad` is the label, and `algorithm` its hash.
+    DecryptRsa = 20,
+    /// Writes the public key that belongs to `key`, of RSA, to the same places: DER of an RSAPublicKey, at most 535 bytes. There is no input.
+    PublicKeyRsa = 21,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -60,7 +69,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 22] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -80,6 +89,9 @@ const KINDS: [Kind; 19] = [
     Kind::Sign,
     Kind::Agree,
     Kind::PublicKey,
+    Kind::SignRsa,
+    Kind::DecryptRsa,
+    Kind::PublicKeyRsa,
 ];
 
 impl KindCode {
@@ -95,7 +107,7 @@ impl KindCode {
 pub struct Operation {
     /// The kind of the operation.
     pub kind: KindCode,
-    /// The hash or checksum, where there is no key.
+    /// The hash or checksum, where there is no key; the hash of a scheme.
     pub algorithm: AlgorithmCode,
     /// The result, which millstream_batch() writes.
     pub status: StatusCode,
@@ -131,7 +143,10 @@ pub struct Operation {
     /// For KASUMI F9, DIRECTION: 0 or 1.
     pub direction: u8,
     /// 0.
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 2],
+    /// The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss() and
+    /// millstream_scheme_oaep() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
+    pub scheme: u32,
     /// The caller's own value, which the library leaves alone.
     pub user: u64,
 }
@@ -167,6 +182,7 @@ mod tests {
             (offset_of!(Operation, unused_bits), 112),
             (offset_of!(Operation, direction), 113),
             (offset_of!(Operation, reserved), 114),
+            (offset_of!(Operation, scheme), 116),
             (offset_of!(Operation, user), 120),
         ];
         for (i, (is, should)) in places.into_iter().enumerate() {

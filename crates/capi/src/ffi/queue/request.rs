@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::ffi::In;
 use crate::ffi::batch::Kind;
 use crate::ffi::lent::Lent;
+use crate::key::{of_pair, rsa_decryption, rsa_scheme};
 use crate::queue::{Loan, Plan, Work, key};
 
 /// Reads the parts of a request beside its buffers.
@@ -45,9 +46,16 @@ pub(super) unsafe fn plan<'a>(of: &Request, kind: Kind) -> Result<Plan<'a>, Fail
         Kind::MacThenDecrypt => Work::MacThenDecrypt(key(of.key)?, key(of.mac_key)?, of.clear_length),
         Kind::PartialDigest => Work::PartialDigest(of.algorithm.hash()?),
         Kind::LastDigest => Work::LastDigest(of.algorithm.hash()?),
-        Kind::Sign => Work::Sign(key(of.key)?),
+        Kind::Sign => {
+            let key = key(of.key)?;
+            Work::Sign(key, of_pair(key.algorithm(), of.algorithm, of.scheme)?)
+        }
         Kind::Agree => Work::Agree(key(of.key)?),
         Kind::PublicKey => Work::PublicKey(key(of.key)?),
+        Kind::SignRsa => Work::SignRsa(key(of.key)?, rsa_scheme(of.algorithm, of.scheme)?),
+        // The label is added when the request is made.
+        Kind::DecryptRsa => Work::DecryptRsa(key(of.key)?, rsa_decryption(of.algorithm, of.scheme, &[])?),
+        Kind::PublicKeyRsa => Work::PublicKeyRsa(key(of.key)?),
     };
     // SAFETY: as the caller says; nothing of it is written.
     unsafe {

@@ -52,7 +52,7 @@ pub struct ThreadOptions {
 pub struct Request {
     /// The kind of the operation.
     pub kind: KindCode,
-    /// The hash or checksum, where there is no key.
+    /// The hash or checksum, where there is no key; the hash of a scheme.
     pub algorithm: AlgorithmCode,
     /// The key, from millstream_queue_import_key() or of the accelerator.
     pub key: u64,
@@ -60,7 +60,7 @@ pub struct Request {
     pub mac_key: u64,
     /// The input.
     pub source: *mut Buffer,
-    /// The output, as long as the input; NULL where there is none.
+    /// The output, as long as the input unless it is RSA's; NULL where there is none.
     pub destination: *mut Buffer,
     /// More input, read after the source as if it were one with it: `more_count` buffers.
     pub more: *const *mut Buffer,
@@ -88,8 +88,10 @@ pub struct Request {
     pub reserved: [u8; 2],
     /// The caller's own value, which comes back with the end.
     pub user: u64,
+    /// The scheme of a key pair, as in an operation of a batch.
+    pub scheme: u32,
     /// 0.
-    pub reserved_too: u64,
+    pub reserved_too: u32,
 }
 
 /// The end of an operation, 128 bytes.
@@ -102,7 +104,7 @@ pub struct Done {
     pub user: u64,
     /// The result of the operation. If it failed, millstream_last_error() says what was given and what is taken.
     pub status: StatusCode,
-    /// The checksum, if the operation took one.
+    /// The checksum, if the operation took one; of RSA the bytes that were written to the destination.
     pub value: u32,
     /// Bytes of `tag`.
     pub tag_length: u32,
@@ -112,9 +114,10 @@ pub struct Done {
     pub source: *mut Buffer,
     /// The request's destination, which can be used again; NULL where it had none.
     pub destination: *mut Buffer,
-    /// The mid-state after a piece of a message, until the queue is next polled or waited for; else NULL.
+    /// The mid-state after a piece of a message, or a signature, secret or public key for which `tag` has no room, until the queue is next polled
+    /// or waited for; else NULL.
     pub state: *const u8,
-    /// Bytes of the mid-state.
+    /// Bytes at `state`.
     pub state_length: usize,
     /// The digest, MAC or tag, and after it the nonce that was made.
     pub tag: [u8; 64],
