@@ -56,6 +56,11 @@ enum Other {
     Many(many::Arguments),
     /// Keys and accelerators in another process
     Isolated(isolated::Arguments),
+    /// Private keys in another process, beside those of OpenSSL
+    PrivateKeys(isolated::private::Arguments),
+    /// A process that signs, for `private-keys`
+    #[command(hide = true)]
+    Signer(isolated::private::Signer),
     /// Signatures and key agreements, one at a time and eight in flight
     Publickey(publickey::Arguments),
     /// The OpenSSL provider beside the default one
@@ -126,6 +131,8 @@ fn main() -> ExitCode {
         Some(Other::File(arguments)) => file::run(&arguments),
         Some(Other::Many(arguments)) => many::run(&arguments),
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
+        Some(Other::PrivateKeys(arguments)) => isolated::private::run(&arguments),
+        Some(Other::Signer(arguments)) => isolated::private::sign(&arguments),
         Some(Other::Publickey(arguments)) => publickey::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),

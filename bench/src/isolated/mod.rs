@@ -3,6 +3,7 @@
 
 mod bare;
 mod flow;
+pub mod private;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -91,6 +91,7 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["publickey", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["private-keys", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))?;
