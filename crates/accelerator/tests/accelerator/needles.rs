@@ -57,9 +57,15 @@ impl Needles {
     /// states after the padded key. What another key is expanded to as well is nobody's secret.
     pub fn add_key(&mut self, features: Features, algorithm: Algorithm, key: &[u8]) {
         let what = format!("{algorithm:?}, {} bytes", key.len());
-        self.add(&format!("{what}: key"), key);
+        for part in secret_parts(algorithm, key) {
+            self.add(&format!("{what}: key"), part);
+        }
+        // A key of RSA is made of nothing but its numbers, of which some are public.
+        if algorithm == Algorithm::Rsa {
+            return;
+        }
         self.names.push(format!("{what}: expanded"));
-        let other: Vec<u8> = key.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5b).collect();
+        let other = other_key(algorithm, key);
         let place = expanded(features, algorithm, key, 0x11);
         // Bytes that differ between two expansions of one key are no part of it, but unused bytes with leftovers of the stack.
         let again = expanded(features, algorithm, key, 0x22);
@@ -97,6 +103,25 @@ impl Needles {
         }
         found
     }
+}
+
+/// Returns the bytes of a key that are secret. Those of RSA come after the public exponent, from where numbers begin at any byte.
+fn secret_parts(algorithm: Algorithm, key: &[u8]) -> Vec<&[u8]> {
+    if algorithm != Algorithm::Rsa {
+        return vec![key];
+    }
+    let exponent = key.windows(5).position(|bytes| bytes == [2, 3, 1, 0, 1]).expect("65537");
+    (5..9).map(|skip| &key[exponent + skip..]).collect()
+}
+
+/// Returns another key of the algorithm.
+fn other_key(algorithm: Algorithm, key: &[u8]) -> Vec<u8> {
+    let mut other: Vec<u8> = key.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5b).collect();
+    if algorithm == Algorithm::P521 {
+        // Above it there is no scalar.
+        other[0] = 0;
+    }
+    other
 }
 
 /// Memory whose places are looked into.
