@@ -73,6 +73,7 @@ impl Station {
         let completions: Arc<[Word]> = ring::memory::<{ Completion::WORDS }>(RING).into();
         let arena = Middle::new(exclusive);
         let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+        accelerator.seed(&[7; 32]);
         let grant = accelerator.add_grant(arena.clone(), 64);
         accelerator.add_queue(grant, submissions.clone(), completions.clone(), 1).expect("rings");
         for algorithm in Algorithm::ALL {
@@ -153,7 +154,8 @@ fn tame(word: ControlWord) -> ControlWord {
     let aead = matches!(opcode, Opcode::Aead | Opcode::PartialAead);
     let cmac = opcode == Opcode::PartialMac && word.tag % 4 == 0;
     let piece = matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead);
-    let pass = cipher || chained || aead || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum);
+    let random = opcode == Opcode::Random;
+    let pass = random || cipher || chained || aead || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum);
     let hash =
         matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
     let keyed =
@@ -183,6 +185,8 @@ fn tame(word: ControlWord) -> ControlWord {
             0
         } else if private {
             pair as u8
+        } else if random && word.tag % 8 != 0 {
+            Algorithm::Random as u8
         } else {
             of(word.algorithm)
         },
@@ -193,14 +197,14 @@ fn tame(word: ControlWord) -> ControlWord {
                 | if mac_in_arena { 0 } else { Flags::MAC_KEY_IN_ARENA }),
         iv_len: if keyed && !private && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
         mac_len: match opcode {
-            Opcode::Cipher => 0,
+            Opcode::Cipher | Opcode::Random => 0,
             _ if private => given_by(pair, opcode) as u8 & if long_result { 0 } else { 0xff },
             _ => word.mac_len % 66,
         },
         key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
         mac_key: first(chained, if mac_in_arena { near(word.mac_key) } else { handle(word.mac_key) }),
         source: match opcode {
-            Opcode::PublicKey => 0,
+            Opcode::PublicKey | Opcode::Random => 0,
             _ if word.flags & Flags::GATHER != 0 => word.source % 256,
             _ => near(word.source),
         },
@@ -213,9 +217,9 @@ fn tame(word: ControlWord) -> ControlWord {
         },
         destination: first(pass || long_result, near(word.destination)),
         aad: first(aead || piece || opcode == Opcode::Verify, near(word.aad)),
-        aad_len: first(!cipher && (!private || opcode == Opcode::Verify), word.aad_len % 130),
+        aad_len: first(!cipher && !random && (!private || opcode == Opcode::Verify), word.aad_len % 130),
         iv: first(keyed && !private && opcode != Opcode::PartialMac, near(word.iv)),
-        mac: first(!cipher && !long_result && opcode != Opcode::Verify, near(word.mac)),
+        mac: first(!cipher && !random && !long_result && opcode != Opcode::Verify, near(word.mac)),
         key_len: if in_arena { word.key_len % 70 } else { 0 },
         mac_key_len: match () {
             () if mac_in_arena => word.mac_key_len % 140,

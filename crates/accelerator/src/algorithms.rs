@@ -536,6 +536,8 @@ macro_rules! by_algorithm {
         pub(crate) const fn byte_cost(algorithm: Algorithm) -> u8 {
             match algorithm {
                 Algorithm::None => 0,
+                // The generator is AES in counter mode.
+                Algorithm::Random => byte_cost(Algorithm::AesCtr),
                 $(Algorithm::$cipher => $cipher_cost,)+
                 $(Algorithm::$aead => $aead_cost,)+
                 $(Algorithm::$mac => $mac_cost,)+
@@ -591,6 +593,7 @@ mod tests {
                 is_checksum(algorithm),
                 is_private(algorithm),
                 hash_of(algorithm).is_some(),
+                algorithm == Algorithm::Random,
                 algorithm == Algorithm::None,
             ];
             assert_eq!(classes.into_iter().filter(|is| *is).count(), 1, "{algorithm:?}");

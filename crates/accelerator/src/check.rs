@@ -113,8 +113,11 @@ const VERIFY: ControlWord = ControlWord {
 };
 const DECRYPT: ControlWord = ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..VERIFY };
 
+const RANDOM: ControlWord =
+    ControlWord { algorithm: 0xff, source_len: u32::MAX, destination: u32::MAX, ..NOTHING };
+
 /// The fields that each opcode uses, by its number.
-static USES: [Uses; 20] = [
+static USES: [Uses; 21] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -135,6 +138,7 @@ static USES: [Uses; 20] = [
     uses(ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..PUBLIC }),
     uses(VERIFY),
     uses(DECRYPT),
+    uses(RANDOM),
 ];
 
 /// The place of a key.
@@ -213,6 +217,12 @@ impl CheckedWord {
         first: false,
         makes_nonce: false,
     };
+
+    /// Returns the bytes of the word's object: those of the source, or of the destination where nothing is read.
+    #[inline(always)]
+    pub(crate) fn object_len(&self) -> u32 {
+        if self.opcode == Opcode::Random { self.destination.len } else { self.source.len() }
+    }
 }
 
 /// Checks a word against an arena, and against a policy if there is one. The entries of a gather list are read, just once,
@@ -261,7 +271,10 @@ pub(crate) fn check<A: Arena>(
         checked.mac_key =
             key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
     }
-    checked.source = source(word, arena, pieces)?;
+    // Random bytes come from nowhere: their word has the length of its destination in the source's place.
+    if opcode != Opcode::Random {
+        checked.source = source(word, arena, pieces)?;
+    }
     checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
     checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
     checked.parameter = word.parameter;
@@ -309,6 +322,7 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
         Opcode::Mac => is_mac(algorithm),
         Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Decrypt => given_by(algorithm, opcode) > 0,
         Opcode::Verify => given_by(algorithm, Opcode::Sign) > 0,
+        Opcode::Random => algorithm == Algorithm::Random,
         // F8's length in bits has no meaning beside an HMAC's in bytes.
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 && is_hash
@@ -423,6 +437,12 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
                 return Err(Status::DataLength);
             }
             checked.clear = word.aad_len;
+        }
+        Opcode::Random => {
+            if word.source_len > ControlWord::MOST_RANDOM_BYTES {
+                return Err(Status::DataLength);
+            }
+            checked.destination = span(word.destination, word.source_len, arena, Status::DestinationRange)?;
         }
         // The word is executed at once, however short turns are.
         Opcode::Sign | Opcode::Verify | Opcode::Decrypt

@@ -113,6 +113,8 @@ impl Costs {
             let cost = &mut alone[*algorithm as usize];
             *cost = per_byte.max(*cost);
         }
+        // The generator, which may have no seed yet, is AES in counter mode.
+        alone[Algorithm::Random as usize] = alone[Algorithm::AesCtr as usize];
         Costs { alone }
     }
 
@@ -201,10 +203,11 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
     word.opcode == Opcode::PartialMac as u8 || word.opcode == Opcode::PartialAead as u8
 }
 
-/// Returns true when a word is executed at once however long it takes: an operation with a key pair has no slices.
+/// Returns true when a word is executed at once however long it takes: an operation with a key pair has no slices, and neither
+/// have random bytes, of which a word has few.
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
-    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT)
+    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM)
 }
 
 const SIGN: u8 = Opcode::Sign as u8;
@@ -212,6 +215,7 @@ const AGREE: u8 = Opcode::Agree as u8;
 const PUBLIC_KEY: u8 = Opcode::PublicKey as u8;
 const VERIFY: u8 = Opcode::Verify as u8;
 const DECRYPT: u8 = Opcode::Decrypt as u8;
+const RANDOM: u8 = Opcode::Random as u8;
 
 /// Returns true when a word brings a key with it.
 #[inline(always)]

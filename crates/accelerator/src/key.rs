@@ -444,7 +444,11 @@ mod tests {
             let made = keys.flatten().inspect(|key| assert_eq!(key.algorithm(), algorithm)).count();
             let keyless = matches!(
                 algorithm,
-                Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum
+                Algorithm::None
+                    | Algorithm::Crc32
+                    | Algorithm::Crc32c
+                    | Algorithm::IpChecksum
+                    | Algorithm::Random
             );
             assert_eq!(made > 0, !keyless, "{algorithm:?}");
         }

@@ -22,7 +22,7 @@ use crate::sink::{
 };
 use crate::status::{failed, status_of};
 use crate::word_keys::{WordKeys, make_nonce};
-use crate::work::{Checksum, Expected, Partial, Work};
+use crate::work::{Checksum, Expected, Fill, Partial, Work};
 
 /// The bytes that a word is about.
 pub(crate) enum Data<'a> {
@@ -37,6 +37,14 @@ impl<'a> Data<'a> {
     fn input(self) -> &'a [u8] {
         match self {
             Data::Separate(source, _) => source,
+            Data::InPlace(bytes) => bytes,
+        }
+    }
+
+    #[inline(always)]
+    fn output(self) -> &'a mut [u8] {
+        match self {
+            Data::Separate(_, destination) => destination,
             Data::InPlace(bytes) => bytes,
         }
     }
@@ -96,7 +104,7 @@ impl<'a> Operands<'a> {
     /// output.
     #[inline(always)]
     pub(crate) fn staged(checked: &CheckedWord, place: &'a mut [u8]) -> Self {
-        let (data, rest) = place.split_at_mut(checked.source.len() as usize);
+        let (data, rest) = place.split_at_mut(checked.object_len() as usize);
         let (aad, rest) = rest.split_at_mut(checked.aad.len as usize);
         let (iv, rest) = rest.split_at_mut(checked.iv.len as usize);
         let (mac, state) = rest.split_at_mut(read_mac(checked).len as usize);
@@ -109,13 +117,13 @@ impl<'a> Operands<'a> {
 pub(crate) fn staged_len(checked: &CheckedWord) -> usize {
     let spans = [checked.aad, checked.iv, read_mac(checked), checked.state];
     let small = spans.iter().map(|span| span.len as usize).sum::<usize>();
-    checked.source.len() as usize + small
+    checked.object_len() as usize + small
 }
 
 /// Returns where in a word's place in staging memory its initialisation vector lies.
 #[inline(always)]
 pub(crate) fn iv_place(checked: &CheckedWord) -> std::ops::Range<usize> {
-    let begin = checked.source.len() as usize + checked.aad.len as usize;
+    let begin = checked.object_len() as usize + checked.aad.len as usize;
     begin..begin + checked.iv.len as usize
 }
 
@@ -208,6 +216,7 @@ pub(crate) fn add_operation<'a>(
         Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt => {
             sink.accept(with_pair(checked, keys, data.input(), aad, state)?)
         }
+        Opcode::Random => sink.accept(Work::Random(Fill::new(data.output()))),
         // Pieces under a key are executed in slices.
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),

@@ -11,7 +11,7 @@ use millstream_publickey::{ecdh, ecdsa, ed25519, rsa, x25519};
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
 use crate::pairs::{Agree, DecryptionScheme, Rsa, Sign, SignatureScheme, Verify, VerifyingKeyRef};
 use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed, public_key};
-use crate::work::{Checksum, Partial, Work};
+use crate::work::{Checksum, Fill, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
 ///
@@ -351,6 +351,25 @@ impl<'a> Operation<'a> {
         if let Work::Rsa(rsa) = &self.work {
             self.value = rsa.written();
         }
+    }
+
+    /// Fills `bytes` with random ones from the unit's source: see [`Unit::seed`](crate::Unit::seed). The result is
+    /// [`Error::Random`] where the unit has no source, or the source fails; nothing may be made of the bytes then.
+    ///
+    /// ```
+    /// use millstream_accelerator::{Operation, Unit};
+    /// use millstream_cpu::Features;
+    ///
+    /// let mut unit = Unit::new(Features::hardware());
+    /// # let from_the_kernel = [7; 32];
+    /// unit.seed(&from_the_kernel);
+    /// let (mut key, mut nonce) = ([0; 32], [0; 12]);
+    /// let mut operations = [Operation::random(&mut key), Operation::random(&mut nonce)];
+    /// unit.run(&mut operations);
+    /// assert!(operations.iter().all(|operation| operation.result().is_ok()));
+    /// ```
+    pub fn random(bytes: &'a mut [u8]) -> Self {
+        Operation::new(Work::Random(Fill::new(bytes)))
     }
 
     /// Returns what came of the operation. Before it was executed that is `Ok`, or what is wrong with its arguments.

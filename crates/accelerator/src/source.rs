@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Mutex;
 
 use millstream_cpu::Features;
+use millstream_engines::Error as EngineError;
 use millstream_publickey::{Error, Random};
 
 use crate::generator::Generator;
+use crate::work::Fill;
 
 /// A function that fills bytes with random ones that are fit for keys.
 pub type FillRandom = fn(&mut [u8]) -> Result<(), Error>;
@@ -43,6 +45,14 @@ impl Source {
         match self {
             Source::Own(generator) => generator.get_mut().map_or(true, |generator| generator.wants_seed()),
             Source::Nowhere | Source::Host(_) => false,
+        }
+    }
+
+    /// Fills what operations ask for, one after the other.
+    pub(crate) fn fill_all(&self, fills: &mut [&mut Fill<'_>]) {
+        let mut random = UnitRandom(self);
+        for fill in fills {
+            fill.result = random.fill(fill.bytes).map_err(|_| EngineError::Random);
         }
     }
 

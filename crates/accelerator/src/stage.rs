@@ -244,7 +244,7 @@ impl Stage {
                     completion = failed(held.tag(), Status::Revoked);
                 }
             }
-            let about = About { bytes: checked.source.len(), ..About::of(&held.word(), 0) };
+            let about = About { bytes: checked.object_len(), ..About::of(&held.word(), 0) };
             post(held.queue, about, completion);
         }
     }

@@ -20,6 +20,7 @@ pub fn status_of(error: Error) -> Status {
         Error::Authentication => Status::Authentication,
         Error::MidState => Status::MidState,
         Error::Peer { .. } => Status::Peer,
+        Error::Random => Status::Random,
         _ => Status::Parameter,
     }
 }

@@ -133,6 +133,7 @@ macro_rules! unit {
             PublicKey,
             Rsa,
             Verify,
+            Random,
             Hash,
             Hmac,
             EncryptThenMac,
@@ -157,6 +158,7 @@ macro_rules! unit {
                 Work::PublicKey(_) => Kind::PublicKey.group(),
                 Work::Rsa(_) => Kind::Rsa.group(),
                 Work::Verify(_) => Kind::Verify.group(),
+                Work::Random(_) => Kind::Random.group(),
                 Work::Hash(hash, _) => Kind::Hash.with(*hash),
                 Work::Hmac(job, _) => Kind::Hmac.with(job.key.hash()),
                 Work::Chained(chained) if chained.expected.is_none() => {
@@ -233,6 +235,9 @@ macro_rules! unit {
                     Kind::Verify => {
                         lanes!(o, groups, group, Work::Verify(verify) => verify, |works| self.pairs.verify(works));
                     }
+                    Kind::Random => {
+                        lanes!(o, groups, group, Work::Random(fill) => fill, |fills| self.source.fill_all(fills));
+                    }
                     Kind::Hash => {
                         lanes!(o, groups, group, Work::Hash(_, job) => job, |jobs| self.hash[hash].digest(jobs));
                     }
@@ -281,6 +286,7 @@ macro_rules! unit {
                         operation.take_length();
                     }
                     Work::Verify(verify) => self.pairs.verify(&mut [verify]),
+                    Work::Random(fill) => self.source.fill_all(&mut [fill]),
                     Work::Chained(chained) => operation.result = self.run_chained(chained),
                 }
             }

@@ -86,6 +86,7 @@ macro_rules! works {
             PublicKey(PublicKey<'a>),
             Rsa(Rsa<'a>),
             Verify(Verify<'a>),
+            Random(Fill<'a>),
         }
 
         impl Work<'_> {
@@ -110,6 +111,7 @@ macro_rules! works {
                     Work::PublicKey(_) => own,
                     Work::Rsa(rsa) => rsa.result(),
                     Work::Verify(verify) => verify.result(),
+                    Work::Random(fill) => fill.result,
                 }
             }
 
@@ -121,7 +123,8 @@ macro_rules! works {
                     | Work::Copy { .. }
                     | Work::CopyChecksum { .. }
                     | Work::Checksum { .. }
-                    | Work::Alone(_) => &[],
+                    | Work::Alone(_)
+                    | Work::Random(_) => &[],
                     $(Work::$cipher(_) => &[],)+
                     $(
                         Work::$seal(job) if job.result.is_ok() => &job.tag,
@@ -197,6 +200,18 @@ pub(crate) struct Alone<'a> {
     pub(crate) iv: [u8; MAX_IV],
     pub(crate) direction: Direction,
     pub(crate) data: InOut<'a>,
+}
+
+/// Bytes to fill with random ones.
+pub(crate) struct Fill<'a> {
+    pub(crate) bytes: &'a mut [u8],
+    pub(crate) result: Result<(), Error>,
+}
+
+impl<'a> Fill<'a> {
+    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
+        Fill { bytes, result: Ok(()) }
+    }
 }
 
 /// A piece of a message, with the mid-state before it and the place for the one after it. After the last piece there is

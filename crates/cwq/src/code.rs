@@ -96,6 +96,9 @@ codes! {
         /// Decrypts the source with a private key of RSA to the destination. `parameter` is the
         /// [`Scheme`](crate::Scheme); of OAEP `hash` is the label's, and the `aad_len` bytes at `aad` are the label.
         Decrypt = 19 "decrypt",
+        /// Fills the destination with random bytes, of which `source_len` says how many: at most
+        /// [`ControlWord::MOST_RANDOM_BYTES`](crate::ControlWord::MOST_RANDOM_BYTES). There is no source.
+        Random = 20 "random",
     }
 }
 
@@ -186,6 +189,8 @@ codes! {
         P521 = 0x74 "p-521",
         /// RSA; the key is the private one, as DER of PKCS#1.
         Rsa = 0x75 "rsa",
+        /// The accelerator's generator of random bytes; it takes no key.
+        Random = 0x78 "random",
     }
 }
 
@@ -196,12 +201,12 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 19);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 20);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 42);
+        assert_eq!(Algorithm::ALL.len(), 43);
     }
 }

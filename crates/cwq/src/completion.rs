@@ -188,6 +188,8 @@ statuses! {
     Peer = 67 "the peer's public key has a small order: everybody would get the same secret; ask the peer for another key",
     /// The key was not made to agree with peers.
     UsageDerive = 68 "the key was not made to derive secrets: import or generate it with that usage",
+    /// The accelerator's generator was never seeded, or has given out all that one seed allows.
+    Random = 72 "no random bytes: the accelerator's generator waits for a seed from the kernel; ask again",
 }
 
 impl std::error::Error for Status {}

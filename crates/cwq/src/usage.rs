@@ -92,7 +92,7 @@ impl Usages {
     pub const fn of(algorithm: Algorithm) -> Usages {
         use Algorithm::*;
         match algorithm {
-            None | Crc32 | Crc32c | IpChecksum => Usages::NONE,
+            None | Crc32 | Crc32c | IpChecksum | Random => Usages::NONE,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => Usages(Usages::SIGN.0 | Usages::VERIFY.0),
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
@@ -115,7 +115,9 @@ impl Usages {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
             AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
             | Sm4Cbc | DesEcb | DesCbc => false,
-            None | Crc32 | Crc32c | IpChecksum | Ed25519 | X25519 | P256 | P384 | P521 | Rsa => false,
+            None | Crc32 | Crc32c | IpChecksum | Random | Ed25519 | X25519 | P256 | P384 | P521 | Rsa => {
+                false
+            }
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }

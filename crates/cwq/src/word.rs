@@ -45,7 +45,7 @@ impl Flags {
 /// | 8 | 4 | `key`: handle, or offset of the key |
 /// | 12 | 4 | `mac_key`: the same for the HMAC of a combined operation |
 /// | 16 | 4 | `source`: offset |
-/// | 20 | 4 | `source_len`: bytes, or pieces of a gather list |
+/// | 20 | 4 | `source_len`: bytes, or pieces of a gather list; of random bytes those of the destination |
 /// | 24 | 4 | `destination`: offset |
 /// | 28 | 4 | `aad`: offset of associated data, or of the mid-state before a piece |
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
@@ -131,6 +131,8 @@ impl ControlWord {
     pub const MOST_RESULT_BYTES: u16 = 1024;
     /// The longest message that is signed as it is. Of a longer one the client signs a digest.
     pub const MOST_SIGNED_BYTES: u32 = 64 << 10;
+    /// The most random bytes of one word, which is executed at once.
+    pub const MOST_RANDOM_BYTES: u32 = 64 << 10;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.

@@ -80,6 +80,8 @@ pub enum Error {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// There are no random bytes: the generator was never seeded, or its source has failed.
+    Random,
     /// A call came in an order the operation does not allow, as associated data after data.
     Order {
         /// The rule that the call broke, in words.
@@ -124,6 +126,7 @@ impl fmt::Display for Error {
                 f,
                 "{algorithm}: the peer's public key has a small order, and gives everybody the same secret; ask the peer for another"
             ),
+            Error::Random => f.write_str("no random bytes: seed the unit, or give it a source"),
             Error::Order { rule } => f.write_str(rule),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use millstream_accelerator::{
-    Checksum, DecryptionScheme, Key, Operation, SignatureScheme, VerifyingKey, hash_of, status_of,
+    Checksum, DecryptionScheme, Key, Operation, SignatureScheme, Unit, VerifyingKey, hash_of, status_of,
 };
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
@@ -37,6 +37,21 @@ pub fn features() -> Features {
 #[allow(dead_code)]
 pub fn set_features(features: Features) {
     *FEATURES.lock().expect("nobody panics with it") = Some(features);
+}
+
+/// Fills bytes as the source of random ones of all units here: any order of operations gives the same then.
+pub fn not_so_random(bytes: &mut [u8]) -> Result<(), millstream_publickey::Error> {
+    let len = bytes.len();
+    bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 151 + len * 7 + 3) as u8);
+    Ok(())
+}
+
+/// Returns a unit with such a source.
+#[allow(dead_code)]
+pub fn unit() -> Unit {
+    let mut unit = Unit::new(features());
+    unit.set_random(not_so_random);
+    unit
 }
 
 /// An operation's inputs, and the outputs that must come of them.
@@ -151,7 +166,7 @@ impl Case {
 
     pub fn has_destination(&self) -> bool {
         use Opcode::*;
-        matches!(self.opcode, Copy | CopyChecksum | Cipher | Aead | EncryptThenMac | MacThenDecrypt)
+        matches!(self.opcode, Copy | CopyChecksum | Cipher | Aead | EncryptThenMac | MacThenDecrypt | Random)
     }
 
     /// The algorithm of its first key.
@@ -239,7 +254,8 @@ pub struct Room {
 
 impl Room {
     pub fn of(case: &Case, in_place: bool) -> Self {
-        let in_place = in_place && !matches!(case.opcode, Opcode::Copy | Opcode::CopyChecksum);
+        let in_place =
+            in_place && !matches!(case.opcode, Opcode::Copy | Opcode::CopyChecksum | Opcode::Random);
         let output =
             if in_place { case.source.clone() } else { vec![UNTOUCHED; case.expected_output().len()] };
         Room { in_place, output, state: vec![UNTOUCHED; STATE] }
@@ -252,6 +268,9 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
     let source = case.source.as_slice();
     if matches!(case.opcode, Opcode::Copy) {
         return Operation::copy(source, output);
+    }
+    if matches!(case.opcode, Opcode::Random) {
+        return Operation::random(output);
     }
     if matches!(case.opcode, Opcode::CopyChecksum) {
         return Operation::copy_checksum(case.checksum(), source, output);
@@ -528,6 +547,7 @@ pub fn answer(case: &mut Case) {
             }
             key => panic!("not one to agree with: {key:?}"),
         },
+        Opcode::Random => not_so_random(&mut case.output).expect("it never fails"),
         Opcode::PublicKey => {
             case.mac = match keys.key() {
                 Key::X25519(key) => key.public_key().as_bytes().to_vec(),
@@ -621,6 +641,7 @@ pub fn every_kind() -> Vec<Case> {
     kinds.push(Case { algorithm, parameter: 1, ..Case::new("", Sign) });
     kinds.push(Case { algorithm, hash, parameter: 1, ..Case::new("", Sign) });
     kinds.push(Case { algorithm, hash, parameter: 2 | (hash as u32) << 8, ..Case::new("", Decrypt) });
+    kinds.push(Case { algorithm: Algorithm::Random, ..Case::new("", Opcode::Random) });
     for case in &mut kinds {
         case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
     }
@@ -675,6 +696,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Opcode::Sign if case.algorithm == Algorithm::Rsa && case.hash != Algorithm::None => 48,
         Opcode::Sign => len.min(66),
         Opcode::Decrypt => len.min(20),
+        Opcode::Random => len.min(ControlWord::MOST_RANDOM_BYTES as usize),
         _ => len,
     };
     case.source = random.bytes(len + case.clear);

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use millstream_accelerator::{LocalArena, Operation, Unit};
-use millstream_cpu::Features;
 use millstream_testkit::Random;
 
-use crate::case::{Case, Keys, Outcome, Room, every_kind, operation, random_case};
+use crate::case::{Case, Keys, Outcome, Room, every_kind, features, operation, random_case, unit};
 use crate::queue::{Exclusive, FORMS, Station};
 
 fn batch(unit: &Unit, random: &mut Random, cases: &[Case]) {
-    let keys: Vec<_> = cases.iter().map(|case| Keys::of(Features::hardware(), case).expect("keys")).collect();
+    let keys: Vec<_> = cases.iter().map(|case| Keys::of(features(), case).expect("keys")).collect();
     let mut rooms: Vec<_> = cases.iter().map(|case| Room::of(case, random.below(2) == 0)).collect();
     let mut operations: Vec<Operation<'_>> = cases
         .iter()
@@ -35,7 +34,7 @@ fn length(random: &mut Random) -> usize {
 #[test]
 fn many_of_one_kind() {
     let mut random = Random::new(21);
-    let unit = Unit::new(Features::hardware());
+    let unit = unit();
     for kind in every_kind() {
         for count in [1, 2, 3, 7, 17, 40] {
             let mut cases: Vec<_> = (0..count)
@@ -57,7 +56,7 @@ fn many_of_one_kind() {
 #[test]
 fn many_of_any_kind() {
     let mut random = Random::new(22);
-    let unit = Unit::new(Features::hardware());
+    let unit = unit();
     let kinds = every_kind();
     for count in [1, 2, 5, 63, 64, 65, 511, 512, 513, 600] {
         let cases: Vec<_> = (0..count)

@@ -10,6 +10,7 @@ mod pairs;
 mod pieces;
 mod purpose;
 mod queue;
+mod random;
 mod rules;
 mod schedule;
 mod slices;

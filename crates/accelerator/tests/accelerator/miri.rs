@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use millstream_accelerator::{Arena, LocalArena, Operation, Unit};
+use millstream_accelerator::{Arena, LocalArena, Operation};
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, Keys, Outcome, Room, every_kind, features, operation, random_case};
+use crate::case::{Case, Keys, Outcome, Room, every_kind, features, operation, random_case, unit};
 use crate::queue::{Exclusive, FORMS, Station};
 
 /// Two short cases of each kind whose portable kernel is quick enough.
@@ -50,7 +50,7 @@ fn miri_batches() {
         .zip(&mut rooms)
         .map(|((case, keys), room)| operation(case, keys, room))
         .collect();
-    Unit::new(features()).run(&mut operations);
+    unit().run(&mut operations);
     let outcomes: Vec<_> = operations.iter().map(Outcome::of).collect();
     drop(operations);
     for ((case, room), outcome) in cases.iter().zip(&rooms).zip(outcomes) {

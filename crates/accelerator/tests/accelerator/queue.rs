@@ -12,7 +12,7 @@ use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, STATE, UNTOUCHED, features};
+use crate::case::{Case, STATE, UNTOUCHED, features, not_so_random};
 
 pub type Memory = Arc<[Word]>;
 
@@ -108,6 +108,7 @@ impl<A: Arena + Clone> Station<A> {
     pub fn new(arena: A, capacity: usize) -> Self {
         let (client, submissions, completions) = Client::new(capacity);
         let mut accelerator = Accelerator::new(features(), FlushPolicy::default());
+        accelerator.set_random(not_so_random);
         let grant = accelerator.add_grant(arena.clone(), 2 * capacity);
         accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
         let layout = Layout::new(arena.clone());
@@ -250,8 +251,10 @@ impl<A: Arena> Layout<A> {
         if !case.iv.is_empty() {
             word.iv = self.put(&case.iv);
         }
-        if case.opcode != Opcode::PublicKey {
-            self.lay_source(case, &mut word, form.gather);
+        match case.opcode {
+            Opcode::PublicKey => {}
+            Opcode::Random => word.source_len = case.source.len() as u32,
+            _ => self.lay_source(case, &mut word, form.gather),
         }
         if case.has_destination() {
             word.destination = self.put(&vec![UNTOUCHED; case.source.len()]);

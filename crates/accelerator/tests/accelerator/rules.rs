@@ -75,6 +75,9 @@ fn good(opcode: Opcode) -> ControlWord {
             source_len: 128,
             ..word
         },
+        Opcode::Random => {
+            ControlWord { algorithm: Algorithm::Random as u8, source_len: 64, destination: 200, ..word }
+        }
         _ => ControlWord {
             algorithm: Algorithm::AesCbc as u8,
             hash: Algorithm::Sha256 as u8,
@@ -112,7 +115,7 @@ const NO_FLAG: u16 = !Flags::ALL;
 const BREAKS: &[Breaks] = &[
     (Status::Version, Opcode::Null, "version 0", |w| w.version = 0),
     (Status::Version, Opcode::Hash, "version 2", |w| w.version = 2),
-    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 20),
+    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 21),
     (Status::Algorithm, Opcode::PartialMac, "a cipher", |w| {
         (w.algorithm, w.hash) = (Algorithm::AesCbc as u8, 0);
     }),
@@ -330,6 +333,18 @@ const BREAKS: &[Breaks] = &[
     (Status::MacLength, Opcode::Sign, "half a signature", |w| w.mac_len = 32),
     (Status::MacLength, Opcode::Agree, "more than a secret", |w| w.mac_len = 33),
     (Status::DataLength, Opcode::Agree, "31 bytes of a peer's key", |w| w.source_len = 31),
+    (Status::Algorithm, Opcode::Random, "none", |w| w.algorithm = 0),
+    (Status::Algorithm, Opcode::Random, "a cipher", |w| w.algorithm = Algorithm::AesCtr as u8),
+    (Status::Algorithm, Opcode::Cipher, "random bytes", |w| w.algorithm = Algorithm::Random as u8),
+    (Status::Flags, Opcode::Random, "gather", |w| w.flags = Flags::GATHER),
+    (Status::Reserved, Opcode::Random, "a source", |w| w.source = 1),
+    (Status::Reserved, Opcode::Random, "a key", |w| w.key = 1),
+    (Status::Reserved, Opcode::Random, "a tag", |w| w.mac_len = 1),
+    (Status::DestinationRange, Opcode::Random, "one byte too many", |w| w.destination = LEN - 63),
+    (Status::DestinationRange, Opcode::Random, "as long as the arena", |w| w.source_len = LEN),
+    (Status::DataLength, Opcode::Random, "more than one word may have", |w| {
+        w.source_len = ControlWord::MOST_RANDOM_BYTES + 1;
+    }),
     (Status::Parameter, Opcode::Cipher, "not of KASUMI", |w| w.parameter = 1),
     (Status::Parameter, Opcode::Mac, "not of KASUMI", |w| w.parameter = 0x100),
 ];

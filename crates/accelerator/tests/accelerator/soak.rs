@@ -11,7 +11,7 @@ use millstream_cpu::Features;
 use millstream_cwq::{ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, every_kind, random_case};
+use crate::case::{Case, every_kind, not_so_random, random_case};
 use crate::queue::{Client, Form, Laid, Layout};
 
 /// Bytes of the arena for each word in flight.
@@ -47,6 +47,7 @@ fn soak(time: Duration) -> (u64, u64) {
     let arena = Arc::new(LocalArena::new(PLACES as u32 * PLACE));
     let policy = FlushPolicy { full: 40, deadline: 3 };
     let mut accelerator = Accelerator::new(Features::hardware(), policy);
+    accelerator.set_random(not_so_random);
     let grant = accelerator.add_grant(arena.clone(), 0);
     let (mut client, submissions, completions) = Client::new(128);
     accelerator.add_queue(grant, submissions, completions, 1).expect("rings");

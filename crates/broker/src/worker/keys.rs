@@ -188,9 +188,11 @@ impl Desk<'_> {
     fn allowed(&self, code: u8) -> Result<Algorithm, KeyRefusal> {
         let algorithm = Algorithm::from_code(code).ok_or(KeyRefusal::Algorithm)?;
         match algorithm {
-            Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum => {
-                Err(KeyRefusal::Algorithm)
-            }
+            Algorithm::None
+            | Algorithm::Crc32
+            | Algorithm::Crc32c
+            | Algorithm::IpChecksum
+            | Algorithm::Random => Err(KeyRefusal::Algorithm),
             _ if !self.algorithms.contains(algorithm) => Err(KeyRefusal::Policy),
             _ => Ok(algorithm),
         }

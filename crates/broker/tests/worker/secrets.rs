@@ -48,7 +48,11 @@ fn random(len: usize) -> Vec<u8> {
 fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
     let lens = |algorithm| -> &'static [usize] {
         match algorithm {
-            Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum => &[],
+            Algorithm::None
+            | Algorithm::Crc32
+            | Algorithm::Crc32c
+            | Algorithm::IpChecksum
+            | Algorithm::Random => &[],
             Algorithm::AesXts => &[32, 64],
             Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
             Algorithm::P256 => &[32],

@@ -153,6 +153,7 @@ fn word(algorithm: Algorithm) -> ControlWord {
     match algorithm {
         None => null(),
         Crc32 | Crc32c | IpChecksum => ControlWord { opcode: Opcode::Checksum as u8, ..word },
+        Random => ControlWord { opcode: Opcode::Random as u8, source: 0, ..cipher },
         AesGcm | ChaCha20Poly1305 => {
             ControlWord { opcode: Opcode::Aead as u8, iv_len: 12, mac: 64, mac_len: 16, ..cipher }
         }
@@ -194,7 +195,8 @@ impl Attacker {
             algorithm if algorithm.name().contains("des") => 24,
             _ => 16,
         };
-        if ![Opcode::Null as u8, Opcode::Hash as u8, Opcode::Checksum as u8].contains(&word.opcode) {
+        let keyless = [Opcode::Null, Opcode::Hash, Opcode::Checksum, Opcode::Random];
+        if !keyless.iter().any(|opcode| *opcode as u8 == word.opcode) {
             word.key = client.import(algorithm, false, &key[..len]);
         }
         let some = ControlWord { source_len: if word.opcode == 0 { 0 } else { 16 }, ..word };
