@@ -58,8 +58,8 @@ use std::fmt;
 use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
-    AeadKey, Checksum, CipherKey, DecryptionScheme, Key, MacKey, Operation, PrivateKey, SignatureScheme,
-    Unit, VerifyingKey, VerifyingKeyRef, algorithm_of, given_by,
+    AeadKey, Checksum, CipherKey, DecryptionScheme, Generator, Key, MacKey, Operation, PrivateKey,
+    SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, algorithm_of, given_by,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
@@ -70,6 +70,7 @@ pub use millstream_engines::{
 };
 pub use millstream_publickey as publickey;
 pub use millstream_shm::tally;
+pub use random::random;
 
 /// Returns every engine, in the order in which reports list them: the cipher and hash engines, and then those for public keys.
 ///

@@ -63,7 +63,8 @@ fn main() {
     copies(&mut queue);
     a_child_has_no_thread_of_its_parents();
     a_child_makes_no_nonces_of_its_parents();
-    println!("test result: ok. 3 passed; 0 failed; 0 ignored");
+    a_child_repeats_no_random_bytes_of_its_parents();
+    println!("test result: ok. 4 passed; 0 failed; 0 ignored");
 }
 
 /// A child has a copy of the queues that a thread of its parent serves, and no such thread: it waits for nothing.
@@ -111,6 +112,45 @@ fn a_child_has_no_thread_of_its_parents() {
     assert_eq!(queue.wait().unwrap().result, Ok(()));
     assert_eq!(kept[..], [42; 64]);
     copies(&mut queue);
+}
+
+/// A child has a copy of an inline accelerator. It gets other random bytes than its parent, and so does a batch.
+fn a_child_repeats_no_random_bytes_of_its_parents() {
+    let mut queue = Queue::inline(millstream::features().unwrap(), Config::default()).unwrap();
+    let mut drawn = move || {
+        let mut all = vec![0; 96];
+        let buffer = queue.buffer(32).unwrap();
+        queue.submit(Request::random(buffer)).unwrap();
+        let done = queue.wait().unwrap();
+        assert_eq!(done.result, Ok(()));
+        all[..32].copy_from_slice(&done.buffers.destination.unwrap());
+        let (batch, direct) = all[32..].split_at_mut(32);
+        let mut operations = [millstream::Operation::random(batch)];
+        millstream::batch(&mut operations).unwrap();
+        assert_eq!(operations[0].result(), Ok(()));
+        millstream::random(direct).unwrap();
+        all
+    };
+    drawn();
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    // SAFETY: see above.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            std::io::Write::write_all(&mut writer, &drawn()).unwrap();
+        }));
+        // SAFETY: ends the child and nothing else.
+        unsafe { libc::_exit(if good.is_ok() { 33 } else { 1 }) };
+    }
+    let here = drawn();
+    let mut there = vec![0; 96];
+    std::io::Read::read_exact(&mut reader, &mut there).unwrap();
+    let mut status = 0;
+    // SAFETY: `status` is ours.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 33), "all went as it should");
+    let blocks: std::collections::BTreeSet<_> = here.chunks(32).chain(there.chunks(32)).collect();
+    assert_eq!(blocks.len(), 6, "nothing comes twice");
 }
 
 /// A child has a copy of an inline accelerator, counters and all: it would seal under the nonces that its parent uses too.

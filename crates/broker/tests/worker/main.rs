@@ -14,6 +14,7 @@ mod needles;
 mod openings;
 mod process;
 mod purpose;
+mod random;
 mod requests;
 mod sandbox;
 mod secrets;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         serve::tests(),
         moving::tests(),
         purpose::tests(),
+        random::tests(),
         ending::tests(),
         hostile::tests(),
         shares::tests(),

@@ -422,6 +422,26 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Fills `destination`, which has at most 64 KiB, with random bytes that are fit for keys. In a worker they come from its own
+    /// generator, which no process can read; what they fill is the arena, which both sides can.
+    ///
+    /// ```
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let nonce = queue.buffer(12)?;
+    /// queue.submit(Request::random(nonce))?;
+    /// let done = queue.wait().unwrap();
+    /// assert_eq!(done.result, Ok(()));
+    /// assert_ne!(done.buffers.destination.unwrap()[..], [0; 12]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn random(destination: Buffer) -> Self {
+        let mut request = Request::new(Opcode::Random, None, Some(destination));
+        request.word.algorithm = Algorithm::Random as u8;
+        request
+    }
+
     /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it
     /// is [`Done::state`](super::Done::state). It is sealed: who keeps it can neither read nor change it, and it is of
     /// use with the same key only.

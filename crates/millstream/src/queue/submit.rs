@@ -139,7 +139,8 @@ impl Queue {
         Ok(bytes)
     }
 
-    /// Says where the output goes, which is as long as the input.
+    /// Says where the output goes, which is as long as the input. Random bytes have no input: their word tells the output's
+    /// length.
     #[inline(always)]
     fn place_destination(
         &self,
@@ -149,8 +150,10 @@ impl Queue {
     ) -> Result<(), Refusal> {
         if let Some(destination) = destination {
             word.destination = destination.at();
+            if word.opcode == Opcode::Random as u8 {
+                word.source_len = destination.len() as u32;
             // The result of an operation of RSA has a length of its own, which the word tells.
-            if destination.len() != bytes && word.mac_key_len == 0 {
+            } else if destination.len() != bytes && word.mac_key_len == 0 {
                 return Err(Refusal::DestinationLength);
             }
         }

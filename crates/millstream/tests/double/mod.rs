@@ -345,6 +345,7 @@ impl Worker {
     ) -> Self {
         let features = Features::active().unwrap();
         let mut accelerator = unit::Accelerator::new(features, FlushPolicy::default());
+        accelerator.seed(&[7; 32]);
         let grant = accelerator.add_grant(SharedArena(arena), terms.key_slots as usize);
         let queues = submissions.into_iter().zip(completions).map(|(submissions, completions)| {
             let queue = accelerator.add_queue(grant, submissions, completions.clone(), 1).unwrap();
