@@ -24,6 +24,7 @@ use crate::speed::sizes::{self, Size};
 use crate::speed::surroundings::{self, LABEL, PIN, Surroundings};
 use crate::speed::ways::batch::Batch;
 use crate::speed::ways::direct::Direct;
+use crate::speed::ways::kernel::Kernel;
 use crate::speed::ways::openssl::{self, OpenSsl};
 use crate::speed::ways::pkcs11::Pkcs11;
 use crate::speed::ways::queue::{Isolated, Place, Queue};
@@ -123,6 +124,8 @@ enum Name {
     Openssl,
     /// OpenSSL, with everything fetched and set up for each object
     OpensslOneshot,
+    /// The kernel's random bytes, for rng
+    Getrandom,
     /// The PKCS #11 module
     Pkcs11,
     /// SoftHSM, loaded into the process
@@ -389,6 +392,7 @@ struct Done {
 struct Ways {
     direct: Direct,
     batch: Batch,
+    kernel: Kernel,
     queues: [Queue; 2],
     openssl: Option<[OpenSsl; 2]>,
     isolated: Option<Queue>,
@@ -418,7 +422,8 @@ impl Ways {
         };
         let queues = [Place::Inline, Place::Thread].map(|place| Queue { features, place });
         let (direct, batch) = (Direct { features }, Batch { features });
-        Ok(Ways { direct, batch, queues, openssl, isolated, modules: modules(speed, context)?, absent })
+        let modules = modules(speed, context)?;
+        Ok(Ways { direct, batch, kernel: Kernel, queues, openssl, isolated, modules, absent })
     }
 
     /// Returns the ways of these names that are available, or all, and those that were asked for by other
@@ -433,6 +438,7 @@ impl Ways {
             all.push((Name::Openssl, prefetched));
             all.push((Name::OpensslOneshot, one_shot));
         }
+        all.push((Name::Getrandom, &self.kernel));
         all.extend(self.modules.iter().map(|(name, way)| (*name, way as &dyn Way)));
         let usual = |name: &Name| names.is_empty() && *name != Name::QueueThread;
         // These are available only when they were asked for.

@@ -44,6 +44,8 @@ pub enum Algorithm {
     Crc32c,
     /// The Internet checksum.
     IpChecksum,
+    /// Random bytes, whose results nobody can compare.
+    Random,
 }
 
 /// An algorithm in one direction.
@@ -105,6 +107,7 @@ const OTHERS: &[(&str, Algorithm)] = &[
     ("crc32", Algorithm::Crc32),
     ("crc32c", Algorithm::Crc32c),
     ("ip-checksum", Algorithm::IpChecksum),
+    ("rng", Algorithm::Random),
 ];
 
 /// The chained operations in `--list`; any cipher in CBC goes with any HMAC.
@@ -211,7 +214,7 @@ impl Algorithm {
     pub fn tag_bytes(self) -> usize {
         match self {
             Algorithm::Cipher(cipher) if cipher.is_aead() => 16,
-            Algorithm::Cipher(_) | Algorithm::KasumiF8 => 0,
+            Algorithm::Cipher(_) | Algorithm::KasumiF8 | Algorithm::Random => 0,
             Algorithm::CipherMac(_, hash) | Algorithm::Digest(hash) | Algorithm::Hmac(hash) => {
                 hash.output_len()
             }
@@ -269,7 +272,8 @@ impl Case {
 
     /// Returns the bytes of output: data, and behind it the tag where one is made.
     pub fn result_bytes(&self, bytes: usize) -> usize {
-        let data = if self.algorithm.has_two_directions() { bytes } else { 0 };
+        let has_data = self.algorithm.has_two_directions() || self.algorithm == Algorithm::Random;
+        let data = if has_data { bytes } else { 0 };
         data + if self.decrypts() { 0 } else { self.algorithm.tag_bytes() }
     }
 }

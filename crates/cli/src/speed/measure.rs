@@ -1,6 +1,7 @@
 //! Measures a cell: every way is prepared on the same objects, its results are compared with ours, and then
 //! all ways are timed in turns.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
@@ -10,9 +11,9 @@ use millstream_measure::disturbance::Disturbance;
 use millstream_measure::statistics::quantile;
 
 use super::Way;
-use super::algorithm::Case;
+use super::algorithm::{Algorithm, Case};
 use super::line::{Line, Timed, gcd};
-use super::objects::Objects;
+use super::objects::{FORGOTTEN, Objects};
 use super::sizes::Size;
 use super::ways::direct;
 use crate::error::Error;
@@ -258,11 +259,24 @@ impl Shared<'_> {
             let what = format!("{who} refused an object that direct ({ours}) computed");
             return Err(Error::Mismatch { what });
         }
+        if self.case.algorithm == Algorithm::Random {
+            return self.compare_random(&who, objects, expected);
+        }
         let differs = (0..self.objects).find(|&i| objects.result(i) != expected[i]);
         let Some(i) = differs else { return Ok(()) };
         let at = objects.result(i).iter().zip(&expected[i]).position(|(a, b)| a != b).unwrap_or(0);
         let what = format!("{who} and direct ({ours}) gave different results: object {i}, byte {at}");
         Err(Error::Mismatch { what })
+    }
+
+    /// Fails when random bytes were not written, or are those of another way or object: 16 bytes are never the same twice.
+    fn compare_random(&self, who: &str, objects: &Objects, expected: &[Vec<u8>]) -> Result<(), Error> {
+        let mut seen: HashSet<&[u8]> = expected.iter().filter_map(|bytes| bytes.get(..16)).collect();
+        seen.insert(&FORGOTTEN);
+        let repeats =
+            (0..self.objects).find(|&i| objects.result(i).get(..16).is_some_and(|own| !seen.insert(own)));
+        let Some(i) = repeats else { return Ok(()) };
+        Err(Error::Mismatch { what: format!("{who} gave bytes that are not new: object {i}") })
     }
 
     /// Waits for the other threads. The end of the wait spins, because waking up takes a good part of a turn.

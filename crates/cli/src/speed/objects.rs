@@ -8,6 +8,9 @@ use super::sizes::Size;
 const LINE: usize = 64;
 const PAGE: usize = 4096;
 
+/// The bytes that results are overwritten with.
+pub const FORGOTTEN: [u8; 16] = [0xee; 16];
+
 /// The input of one operation, and the place of its result.
 pub struct Io<'a> {
     /// The initialisation vector, nonce or tweak. Bytes that the algorithm doesn't need are unused.
@@ -113,7 +116,7 @@ impl Objects {
 
     /// Overwrites the results, so that none stays from before.
     pub fn forget_results(&mut self) {
-        self.result.fill(0xee);
+        self.result.fill(FORGOTTEN[0]);
     }
 }
 

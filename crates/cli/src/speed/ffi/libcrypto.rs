@@ -58,6 +58,7 @@ api! {
     fn OpenSSL_version(what: c_int) -> *const c_char;
     fn OSSL_PROVIDER_load(library: Ptr, name: *const c_char) -> Ptr;
     fn ERR_clear_error();
+    fn RAND_bytes(out: *mut u8, len: c_int) -> c_int;
     fn EVP_CIPHER_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_CIPHER_free(cipher: Ptr);
     fn EVP_CIPHER_get_key_length(cipher: *const c_void) -> c_int;
@@ -115,6 +116,14 @@ impl LibCrypto {
     pub fn version(self) -> String {
         // SAFETY: returns a static C string.
         unsafe { CStr::from_ptr((self.api.OpenSSL_version)(0)) }.to_string_lossy().into_owned()
+    }
+
+    /// Fills bytes with random ones of the thread's own generator.
+    #[inline(always)]
+    pub fn random(self, bytes: &mut [u8]) -> bool {
+        let Ok(len) = c_int::try_from(bytes.len()) else { return false };
+        // SAFETY: the room has that many bytes.
+        unsafe { (self.api.RAND_bytes)(bytes.as_mut_ptr(), len) == 1 }
     }
 
     /// Clears the library's error about an algorithm it doesn't have.

@@ -14,6 +14,7 @@ use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error as EngineError, InOut, aes, camellia, des, sm4};
 use millstream_files::cipher::{Cipher, Family, Mode};
 
+use super::direct;
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::{Io, Objects};
@@ -91,7 +92,7 @@ fn kernel(features: Features, tables: String) -> String {
 }
 
 fn runner(features: Features, case: &Case, depth: usize) -> Result<Box<dyn Runner>, EngineError> {
-    let setting = Setting { unit: Unit::new(features), depth, direction: case.direction };
+    let mut setting = Setting { unit: Unit::new(features), depth, direction: case.direction };
     let key = &case.algorithm.key()[..];
     Ok(match case.algorithm {
         Algorithm::Cipher(cipher) => match (cipher.family(), cipher.mode()) {
@@ -146,6 +147,10 @@ fn runner(features: Features, case: &Case, depth: usize) -> Result<Box<dyn Runne
         Algorithm::Crc32 => setting.checksum(Checksum::Crc32),
         Algorithm::Crc32c => setting.checksum(Checksum::Crc32c),
         Algorithm::IpChecksum => setting.checksum(Checksum::Ip),
+        Algorithm::Random => {
+            setting.unit.seed(&direct::seed());
+            setting.run((), |(), io| (Operation::random(io.result), &mut []))
+        }
     })
 }
 
@@ -249,6 +254,9 @@ where
         let depth = self.setting.depth;
         let mut good = true;
         for _ in 0..times {
+            if self.setting.unit.wants_seed() {
+                self.setting.unit.seed(&direct::seed());
+            }
             for first in which.clone().step_by(depth) {
                 good &= self.batch(objects, first..(first + depth).min(which.end));
             }

@@ -1,6 +1,7 @@
 //! One object at a time on this thread, without a queue: the engines' types as a program uses them, with the
 //! key kept.
 
+use millstream::Generator;
 use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
@@ -14,6 +15,8 @@ use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error as EngineError, InOut, Kernel, aes, camellia, des, sm4};
 use millstream_files::cipher::{Cipher, Family, Mode};
+
+use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
@@ -77,6 +80,7 @@ pub fn prepare(features: Features, case: &Case) -> Result<Prepared, EngineError>
                 mac.unwrap_or_default()
             })
         }
+        Algorithm::Random => random(features),
         Algorithm::Crc32 => crc(Crc32::new(features)),
         Algorithm::Crc32c => crc(Crc32c::new(features)),
         Algorithm::IpChecksum => {
@@ -88,6 +92,25 @@ pub fn prepare(features: Features, case: &Case) -> Result<Prepared, EngineError>
             })
         }
     })
+}
+
+/// Makes a runner that fills the output with random bytes, and seeds its generator anew as often as that asks for it.
+fn random(features: Features) -> Prepared {
+    let mut generator = Generator::new(features, &seed());
+    let kernel = format!("AES-256-CTR {}, keys erased", aes::CTR.best(features).kernel().name);
+    Prepared::each(kernel, move |io| {
+        if generator.wants_seed() {
+            generator.reseed(&seed());
+        }
+        generator.fill(io.result).is_ok()
+    })
+}
+
+/// Returns a seed from the kernel.
+pub fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *seed).expect("Linux has given random bytes since 3.17");
+    seed
 }
 
 fn cipher(features: Features, case: &Case, cipher: Cipher, key: &[u8]) -> Result<Prepared, EngineError> {

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod direct;
+pub mod kernel;
 pub mod openssl;
 pub mod pkcs11;
 pub mod queue;

@@ -85,6 +85,10 @@ impl Way for OpenSsl {
                 let on = format!("AES-{bits}-CBC");
                 self.mac(c"CMAC", KeyedMac::new(c"cipher", on, case.algorithm.key()))
             }
+            // There is nothing to set up for each object.
+            Algorithm::Random if self.used == Use::Prefetched => {
+                Some(Prepared::each("RAND_bytes", move |io| library.random(io.result)))
+            }
             _ => None,
         })
     }

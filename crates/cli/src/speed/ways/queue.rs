@@ -90,6 +90,10 @@ impl Way for Queue {
     }
 
     fn prepare(&self, case: &Case, objects: &mut Objects, depth: usize) -> Result<Option<Prepared>, Error> {
+        let most = cwq::ControlWord::MOST_RANDOM_BYTES as usize;
+        if case.algorithm == Algorithm::Random && (0..objects.len()).any(|i| objects.input(i).len() > most) {
+            return Ok(None);
+        }
         let config = Config { depth, arena_bytes: arena_bytes(case, objects)?, ..Config::default() };
         let (server, queue) = match &self.place {
             Place::Inline => (Server::None, OneQueue::inline(self.features, config)?),
@@ -104,7 +108,11 @@ impl Way for Queue {
                 (Server::Isolated { _accelerator: accelerator }, queue)
             }
         };
-        let call = call(self.features, case.algorithm);
+        let call = match (case.algorithm, &self.place) {
+            (Algorithm::Random, Place::Isolated(_)) => "the worker's generator".to_owned(),
+            (Algorithm::Random, _) => "getrandom".to_owned(),
+            _ => call(self.features, case.algorithm),
+        };
         let runner = InFlight::new(case, objects, queue, server, depth)?;
         Ok(Some(Prepared { call, runner: Box::new(runner) }))
     }
@@ -147,6 +155,7 @@ enum Work {
     Mac { key: KeyHandle },
     KasumiF9 { key: KeyHandle, iv: [u8; 8] },
     Checksum(Checksum),
+    Random,
 }
 
 /// An initialisation vector: that many bytes of each object's own, or the same for all.
@@ -185,6 +194,7 @@ impl Work {
             Algorithm::Crc32 => Work::Checksum(Checksum::Crc32),
             Algorithm::Crc32c => Work::Checksum(Checksum::Crc32c),
             Algorithm::IpChecksum => Work::Checksum(Checksum::Ip),
+            Algorithm::Random => Work::Random,
         })
     }
 
@@ -226,6 +236,8 @@ impl Work {
                 Request::mac(*key, source).with_iv(iv).with_parameter(0, kasumi::DIRECTION)
             }
             Work::Checksum(checksum) => Request::checksum(*checksum, source),
+            // `InFlight::submit` makes its request, which has no source.
+            Work::Random => Request::null(),
         }
     }
 }
@@ -292,6 +304,10 @@ impl InFlight {
         let mut here = Vec::with_capacity(objects.len());
         for i in 0..objects.len() {
             let bytes = data_bytes(case, objects, i);
+            if let Work::Random = work {
+                here.push((None, Some(queue.buffer(bytes).map_err(millstream::Error::from)?)));
+                continue;
+            }
             let mut source = queue.buffer(bytes).map_err(millstream::Error::from)?;
             source.copy_from_slice(&objects.input(i)[..bytes]);
             let destination = match case.algorithm.has_two_directions() {
@@ -300,7 +316,8 @@ impl InFlight {
             };
             here.push((Some(source), destination));
         }
-        let lines: Vec<usize> = here.iter().flat_map(|(source, _)| source).map(line).collect();
+        let lines: Vec<usize> =
+            here.iter().filter_map(|pair| pair.0.as_ref().or(pair.1.as_ref())).map(line).collect();
         let first_line = lines.iter().copied().min().unwrap_or(0);
         let last_line = lines.iter().copied().max().unwrap_or(0);
         let mut by_line = vec![0; last_line - first_line + 1];
@@ -315,7 +332,11 @@ impl InFlight {
     #[inline(always)]
     fn submit(&mut self, objects: &Objects, i: usize) -> bool {
         let here = &mut self.here[i];
-        let (Some(source), destination) = (here.0.take(), here.1.take()) else { return false };
+        let (source, destination) = match (here.0.take(), here.1.take()) {
+            (Some(source), destination) => (source, destination),
+            (None, Some(destination)) => return self.queue.submit(Request::random(destination)).is_ok(),
+            (None, None) => return false,
+        };
         let tag = &objects.input(i)[source.len()..];
         let pair = Pair { source, destination };
         let request = self.work.request(pair, objects.iv(i), self.decrypts.then_some(tag));
@@ -325,8 +346,8 @@ impl InFlight {
     /// Takes an object's result, and its buffers back. Returns which object it was, if it succeeded.
     #[inline(always)]
     fn finish(&mut self, objects: &mut Objects, done: Done) -> Option<usize> {
-        let source = done.buffers.source.as_ref()?;
-        let i = self.by_line[line(source) - self.first_line] as usize;
+        let home = done.buffers.source.as_ref().or(done.buffers.destination.as_ref())?;
+        let i = self.by_line[line(home) - self.first_line] as usize;
         done.result.ok()?;
         let made = objects.io(i).result;
         let data = done.buffers.destination.as_ref().map_or(0, |data| data.len());
@@ -334,10 +355,10 @@ impl InFlight {
             (place, tag) if place.len() == tag.len() => place.copy_from_slice(tag),
             (place, _) => put_value(done.value, place),
         }
-        let (source, destination) = (done.buffers.source?, done.buffers.destination);
+        let (source, destination) = (done.buffers.source, done.buffers.destination);
         let here = &mut self.here[i];
         // Their places are empty while an object is in flight: nothing is dropped, which the compiler can't know.
-        std::mem::forget(here.0.replace(source));
+        std::mem::forget(std::mem::replace(&mut here.0, source));
         std::mem::forget(std::mem::replace(&mut here.1, destination));
         Some(i)
     }
