@@ -102,6 +102,8 @@ pub enum Algorithm {
     P521 = 0x74,
     /// RSA with 1024 to 4096 bits (RFC 8017). Key: the private one, DER of an RSAPrivateKey. Signature: as long as the modulus.
     Rsa = 0x75,
+    /// Random bytes: MILLSTREAM_KIND_RANDOM. It takes no key.
+    Random = 0x78,
 }
 
 /// A number that is to be one of [`Algorithm`]: C may pass any.
@@ -125,9 +127,9 @@ impl AlgorithmCode {
 
     /// Returns the algorithm that the number stands for, if it takes a key.
     pub fn keyed(self) -> Result<cwq::Algorithm, Failure> {
-        use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None};
+        use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None, Random};
         match self.get()? {
-            none @ (None | Crc32 | Crc32c | IpChecksum) => {
+            none @ (None | Crc32 | Crc32c | IpChecksum | Random) => {
                 Err(Failure::Algorithm { given: none.name(), takes: "an algorithm with a key" })
             }
             keyed => Ok(keyed),
@@ -236,6 +238,7 @@ mod tests {
             (Ours::P384, Theirs::P384),
             (Ours::P521, Theirs::P521),
             (Ours::Rsa, Theirs::Rsa),
+            (Ours::Random, Theirs::Random),
         ];
         assert_eq!(pairs.len(), Theirs::ALL.len());
         for (ours, theirs) in pairs {

@@ -141,6 +141,7 @@ pub fn of_engine(error: EngineError) -> Status {
         EngineError::Padding => Status::Padding,
         EngineError::MidState => Status::MidState,
         EngineError::Order { .. } => Status::Order,
+        EngineError::Random => Status::Random,
         _ => Status::Other,
     }
 }
@@ -195,6 +196,7 @@ pub fn of_operation(status: cwq::Status) -> Status {
         End::NonceGiven => Status::NonceGiven,
         End::NonceMissing => Status::NonceMissing,
         End::NoncesSpent => Status::NoncesSpent,
+        End::Random => Status::Random,
         End::Cancelled => Status::Cancelled,
         End::Revoked => Status::Revoked,
         End::Gone => Status::Gone,

@@ -95,6 +95,7 @@ pub enum Work {
     SignRsa(KeyHandle, SignatureScheme),
     DecryptRsa(KeyHandle, DecryptionScheme<'static>),
     PublicKeyRsa(KeyHandle),
+    Random,
 }
 
 impl Kind {
@@ -102,7 +103,7 @@ impl Kind {
     pub fn buffers(self) -> (bool, bool) {
         match self {
             Kind::Null | Kind::PublicKey => (false, false),
-            Kind::PublicKeyRsa => (false, true),
+            Kind::PublicKeyRsa | Kind::Random => (false, true),
             Kind::Checksum
             | Kind::Digest
             | Kind::Mac
@@ -321,6 +322,7 @@ fn request<'a>(
             Request::decrypt_rsa(key, scheme.with_label(aad), source, destination)
         }
         (Work::PublicKeyRsa(key), _, Some(destination)) => Request::public_key_rsa(key, destination),
+        (Work::Random, _, Some(destination)) => Request::random(destination),
         // A plan goes with the buffers that its kind takes.
         _ => Request::null(),
     };

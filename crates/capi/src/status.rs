@@ -53,6 +53,8 @@ pub enum Status {
     MidState = 24,
     /// The call comes in an order that the message does not allow, as associated data after data.
     Order = 25,
+    /// There are no random bytes: the kernel gives none, or the accelerator's generator waits for a seed.
+    Random = 26,
 
     /// No operation of the queue has ended; or, when waiting, none is in flight.
     Nothing = 32,
@@ -206,6 +208,7 @@ texts! {
     Padding c"bad padding: the key is wrong or the data was changed",
     MidState c"not a mid-state of this algorithm",
     Order c"the call comes in an order that the message does not allow",
+    Random c"no random bytes: the kernel gives none to this process, or the accelerator's generator waits for a seed",
     Nothing c"nothing has ended",
     Full c"the queue is full: take what has ended, then submit again",
     ArenaFull c"the arena has no room: free buffers, or ask for more arena_bytes",

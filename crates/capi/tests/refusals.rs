@@ -82,6 +82,9 @@ fn the_library_itself() {
     assert_eq!(unsafe { millstream_algorithm_named(c"no such".as_ptr()) }, code(Algorithm::None));
     assert_eq!(unsafe { millstream_algorithm_named(c"sha256".as_ptr()) }, SHA256);
     assert_eq!((millstream_digest_length(SHA256), millstream_digest_length(GCM)), (32, 0));
+    refused!(Null, "output", millstream_random(null_mut(), 1));
+    refused!(Size, "output", millstream_random(text.cast_mut().cast(), usize::MAX));
+    ok!(millstream_random(null_mut(), 0));
     refused!(Null, "data", millstream_wipe(null_mut(), 1));
     ok!(millstream_wipe(null_mut(), 0));
     let text = unsafe { CStr::from_ptr(millstream_status_text(StatusCode(9999))) };

@@ -104,6 +104,19 @@ pub extern "C" fn millstream_digest_length(algorithm: AlgorithmCode) -> usize {
     guard_value(0, || Ok(algorithm.hash()?.output_len()))
 }
 
+/// Fills `length` bytes at `output` with random ones that are fit for keys, from the kernel (getrandom(2)). A forked child
+/// repeats none of its parent's. A worker's own generator is asked by MILLSTREAM_KIND_RANDOM in a queue of its grant.
+///
+/// Fails with MILLSTREAM_STATUS_RANDOM when the kernel gives none, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_random(output: *mut u8, length: usize) -> Status {
+    guard(|| {
+        let output = super::Out::new("output", output, length)?;
+        // SAFETY: the caller's promise; see the module.
+        Ok(millstream::random(unsafe { output.get() })?)
+    })
+}
+
 /// Writes zeros over `length` bytes at `data`, in a way that the compiler can't leave out: for keys and plaintext
 /// that are not needed any more. Fails with MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
 #[unsafe(no_mangle)]

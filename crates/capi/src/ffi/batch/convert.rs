@@ -31,6 +31,7 @@ pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Res
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
             Kind::Sign | Kind::Agree | Kind::PublicKey => private(of, kind, list),
             Kind::SignRsa | Kind::DecryptRsa | Kind::PublicKeyRsa => rsa(of, kind, list),
+            Kind::Random => random(of, list),
             // Keys of a batch have no slot in which nonces could be counted.
             Kind::SealWithMadeNonce => Err(Failure::Argument("kind of a batch", kind as u64)),
             Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind, list),
@@ -310,6 +311,18 @@ unsafe fn rsa<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Resu
             _ => Inner::public_key_rsa(key, place),
         });
     }
+    Ok(())
+}
+
+#[inline(never)]
+unsafe fn random<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+    no_bits(of)?;
+    if !of.input.is_null() {
+        return Err(Failure::Reserved("input"));
+    }
+    let output = Out::new("output", of.output, of.length)?;
+    // SAFETY: as the caller says; nothing is read.
+    list.push(Inner::random(unsafe { output.get() }));
     Ok(())
 }
 

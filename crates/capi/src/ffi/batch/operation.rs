@@ -61,6 +61,9 @@ pub enum Kind {
     DecryptRsa = 20,
     /// Writes the public key that belongs to `key`, of RSA, to the same places: DER of an RSAPublicKey, at most 535 bytes. There is no input.
     PublicKeyRsa = 21,
+    /// Fills the output with random bytes that are fit for keys, in a queue at most 64 KiB. There is no input; in a batch
+    /// `length` is the output's.
+    Random = 22,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -69,7 +72,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 22] = [
+const KINDS: [Kind; 23] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -92,6 +95,7 @@ const KINDS: [Kind; 22] = [
     Kind::SignRsa,
     Kind::DecryptRsa,
     Kind::PublicKeyRsa,
+    Kind::Random,
 ];
 
 impl KindCode {

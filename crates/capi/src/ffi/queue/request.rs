@@ -56,6 +56,7 @@ pub(super) unsafe fn plan<'a>(of: &Request, kind: Kind) -> Result<Plan<'a>, Fail
         // The label is added when the request is made.
         Kind::DecryptRsa => Work::DecryptRsa(key(of.key)?, rsa_decryption(of.algorithm, of.scheme, &[])?),
         Kind::PublicKeyRsa => Work::PublicKeyRsa(key(of.key)?),
+        Kind::Random => Work::Random,
     };
     // SAFETY: as the caller says; nothing of it is written.
     unsafe {
