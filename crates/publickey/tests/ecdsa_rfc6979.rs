@@ -2,11 +2,16 @@
 //!
 //! Ref. RFC 6979 §A.2.5 to §A.2.7.
 
+mod nist_common;
+
+use std::collections::BTreeSet;
+
 use millstream_cpu::Features;
 use millstream_engines::hash::{Hash, HashKernel};
 use millstream_publickey::ecdh;
 use millstream_publickey::ecdsa::{Curve, Message, PrivateKey, PublicKey};
-use millstream_testkit::{Ran, hex};
+use millstream_testkit::{Ran, cavp, hex};
+use nist_common::signature_of_der;
 
 /// A key pair, and the signatures of messages.
 struct Example {
@@ -45,6 +50,37 @@ fn signatures_of_rfc_6979() {
     }
     ran.at_least(3);
     assert!(cases >= 30, "{cases}");
+}
+
+/// The same examples as OpenSSL's own tests have them, which were read from the RFC by others: no value here is mistyped, and none is left out.
+#[test]
+fn the_examples_are_those_that_openssl_tests_with() {
+    let text = cavp::text("asymmetric/ECDSA/RFC6979/evppkey_ecdsa_rfc6979.txt");
+    let mut published = BTreeSet::new();
+    for case in text.split("\n\n") {
+        let field = |name: &str| {
+            let line = case.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('='));
+            line.map(str::trim)
+        };
+        let Some(hash) = field("DigestSign") else { continue };
+        let key = field("Key").expect("a key");
+        let Some(curve) = Curve::ALL.into_iter().find(|curve| key == format!("P-{}_PRIV", curve.bits()))
+        else {
+            continue;
+        };
+        let message = field("Input").expect("a message").trim_matches('"');
+        let signature = signature_of_der(&hex(field("Output").expect("a signature")), curve).expect("DER");
+        published.insert((curve.bits(), hash.to_owned(), message.to_owned(), signature));
+    }
+    let mut ours = BTreeSet::new();
+    for example in EXAMPLES {
+        for (message, hash, r, s) in example.signatures {
+            let name = hash.name().replace('-', "").to_uppercase();
+            ours.insert((example.curve.bits(), name, (*message).to_owned(), [hex(r), hex(s)].concat()));
+        }
+    }
+    assert_eq!(published.len(), 30);
+    assert_eq!(published, ours);
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub fn cases(file: &str) -> Vec<Case> {
     parse(&text(file))
 }
 
-fn parse(text: &str) -> Vec<Case> {
+/// Returns the cases of a response file's text.
+pub fn parse(text: &str) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut section = Case::new();
     let mut case = Case::new();

@@ -10,6 +10,8 @@
 //! Each call through a kernel's functions is covered by the [`Bound`](crate::Bound) in the key.
 #![allow(unsafe_code)]
 
+#[cfg(test)]
+mod given_nonces;
 mod lanes;
 mod message;
 mod nonce;
