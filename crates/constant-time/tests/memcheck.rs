@@ -75,6 +75,11 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "whether a number is a scalar is why it is refused",
     ),
     (
+        "publickey/src/ffdh/key.rs",
+        "if words::less(&key.exponent, &order)",
+        "whether a number is an exponent of the group is why it is refused",
+    ),
+    (
         "publickey/src/ecdsa/nonce.rs",
         "if is_scalar(self.curve, &nonce)",
         "a number that is no scalar is forgotten, and another one drawn",

@@ -34,6 +34,11 @@ pub enum Error {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// A number is not an element of the group with which a secret can be agreed on.
+    Element {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
     /// A signature does not verify: the message was changed, or another key has signed it.
     Signature,
     /// A modulus is even, too small or too large, or its factors do not fit it.
@@ -66,6 +71,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{algorithm}: the point is not on the curve or of small order; ask the peer for another key"
+                )
+            }
+            Error::Element { algorithm } => {
+                write!(
+                    f,
+                    "{algorithm}: the public key is not between 2 and p - 2; ask the peer for another key"
                 )
             }
             Error::Signature => f.write_str(

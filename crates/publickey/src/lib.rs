@@ -12,6 +12,7 @@ pub mod ecdh;
 pub mod ecdsa;
 pub mod ed25519;
 mod error;
+pub mod ffdh;
 mod montgomery;
 mod random;
 pub mod rsa;
@@ -35,6 +36,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&weierstrass::P384,
         &&weierstrass::P521,
         &&weierstrass::P256_LANES,
+        &&ffdh::FFDH,
         &&rsa::RSA,
         &&rsa::RSA_LANES,
     ];

@@ -1,6 +1,7 @@
 //! Rows of public-key algorithms: what they do with private keys. A peer's key is public.
 
 mod curve25519;
+mod ffdh;
 mod rsa;
 mod weierstrass;
 
@@ -28,6 +29,7 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "ed25519-lanes" => curve25519::ed25519_lanes(row),
         "p256" | "p384" | "p521" => weierstrass::one(row),
         "p256-lanes" => weierstrass::lanes(row),
+        "ffdh" => ffdh::one(row),
         "rsa" => rsa::one(row),
         "rsa-lanes" => rsa::lanes(row),
         _ => None,

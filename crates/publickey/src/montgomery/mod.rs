@@ -17,7 +17,7 @@ pub(crate) mod radix52;
 pub(crate) mod words;
 
 pub(crate) use modulus::Modulus;
-pub(crate) use power::{PublicPower, SecretPower, power, power_public};
+pub(crate) use power::{PublicPower, SecretPower, power, power_public, power_short};
 pub(crate) use prime::{is_probable_prime, passes_sieve};
 
 /// Words of the longest modulus, which has 4096 bits.

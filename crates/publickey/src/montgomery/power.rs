@@ -59,6 +59,16 @@ pub(crate) fn window(exponent: &[u64], step: usize, bits: usize) -> u64 {
 /// Computes a power with a secret exponent, which has as many words as the modulus. Each step reads the whole table, and all
 /// steps are alike.
 pub(crate) fn power<const W: usize>(modulus: &Modulus<W>, base: &[u64], exponent: &[u64], out: &mut [u64]) {
+    power_short(modulus, base, &exponent[..modulus.len()], out);
+}
+
+/// Does the same with an exponent of any number of words. That number influences the time.
+pub(crate) fn power_short<const W: usize>(
+    modulus: &Modulus<W>,
+    base: &[u64],
+    exponent: &[u64],
+    out: &mut [u64],
+) {
     let n = modulus.len();
     let mut table = Zeroizing::new([[0; W]; TABLE]);
     table[0][0] = 1;
@@ -71,13 +81,13 @@ pub(crate) fn power<const W: usize>(modulus: &Modulus<W>, base: &[u64], exponent
         modulus.multiply(&below[i - 1], &below[1], &mut this[0]);
     }
     let mut other = Zeroizing::new([0; W]);
-    for step in (0..windows(n, WINDOW)).rev() {
+    for step in (0..windows(exponent.len(), WINDOW)).rev() {
         for _ in 0..WINDOW {
             modulus.multiply(&acc[..], &acc[..], &mut other[..]);
             std::mem::swap(&mut acc, &mut other);
         }
         let mut factor = Zeroizing::new([0; W]);
-        look_up(&table, n, window(&exponent[..n], step, WINDOW), &mut factor);
+        look_up(&table, n, window(exponent, step, WINDOW), &mut factor);
         modulus.multiply(&acc[..], &factor[..], &mut other[..]);
         std::mem::swap(&mut acc, &mut other);
     }

@@ -41,6 +41,23 @@ pub(crate) fn power_pair<const W: usize>(pair: [Secret<'_, W>; 2]) {
     }
 }
 
+/// Computes a power with a secret exponent of any number of words, modulo a number of 2048 bits or more.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn power_alone<const W: usize>(
+    modulus: &Modulus<W>,
+    base: &[u64; W],
+    exponent: &[u64],
+    out: &mut [u64; W],
+) {
+    match limbs_alone(modulus.len()).div_ceil(8) {
+        6 => alone_of::<6, W>(modulus, base, exponent, out),
+        7 => alone_of::<7, W>(modulus, base, exponent, out),
+        8 => alone_of::<8, W>(modulus, base, exponent, out),
+        9 => alone_of::<9, W>(modulus, base, exponent, out),
+        _ => alone_of::<10, W>(modulus, base, exponent, out),
+    }
+}
+
 /// Computes a power with a public exponent that is odd and not one.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn power_public<const W: usize>(
@@ -163,6 +180,33 @@ fn pair_of<const V: usize, const W: usize>(pair: [Secret<'_, W>; 2]) {
         acc[half] = fields[half].multiply(&acc[half], &Limbs::one());
         finish(secret.modulus, &acc[half], secret.out);
     }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn alone_of<const V: usize, const W: usize>(
+    modulus: &Modulus<W>,
+    base: &[u64; W],
+    exponent: &[u64],
+    out: &mut [u64; W],
+) {
+    let field = Field::<V>::of(modulus);
+    let mut table = Zeroizing::new([Limbs::<V>::ZERO; TABLE]);
+    table[0] = field.multiply(&Limbs::one(), &field.square);
+    table[1] = field.multiply(&Limbs::of(base), &field.square);
+    for i in 2..TABLE {
+        table[i] = field.multiply(&table[i - 1], &table[1]);
+    }
+    let mut acc = Zeroizing::new(table[0]);
+    let mut factor = Zeroizing::new(Limbs::ZERO);
+    for step in (0..windows(exponent.len(), WINDOW)).rev() {
+        for _ in 0..WINDOW {
+            *acc = field.multiply(&acc, &acc);
+        }
+        look_up(&table, window(exponent, step, WINDOW), &mut factor);
+        *acc = field.multiply(&acc, &factor);
+    }
+    *acc = field.multiply(&acc, &Limbs::one());
+    finish(modulus, &acc, out);
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
