@@ -61,6 +61,7 @@ fn peer_versions() {
         "des",
         "rc4",
     ];
+    const LIBCRUX: &[&str] = &["libcrux-curve25519", "libcrux-ed25519", "libcrux-p256"];
     println!("cargo::rerun-if-changed={LOCK}");
     let lock = fs::read_to_string(LOCK).expect("the workspace's lock file");
     let version = |package: &str| {
@@ -73,6 +74,8 @@ fn peer_versions() {
     };
     println!("cargo::rustc-env=AWS_LC_SYS_VERSION={}", version("aws-lc-sys"));
     println!("cargo::rustc-env=RING_VERSION={}", version("ring"));
+    println!("cargo::rustc-env=GRAVIOLA_VERSION={}", version("graviola"));
+    println!("cargo::rustc-env=LIBCRUX_VERSIONS={}", list(LIBCRUX));
     println!("cargo::rustc-env=RUSTCRYPTO_VERSIONS={}", list(RUSTCRYPTO));
     println!("cargo::rustc-env=CRC_VERSIONS={}", list(&["crc32fast", "crc32c"]));
 }

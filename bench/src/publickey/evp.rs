@@ -41,6 +41,9 @@ api! {
     fn EVP_DigestVerify(ctx: Ptr, signature: Bytes, len: usize, message: Bytes, message_len: usize) -> c_int;
 }
 
+/// The variable that names the file of one more OpenSSL.
+const ANOTHER: &str = "LIBCRYPTO";
+
 /// A library.
 pub struct Evp {
     api: &'static Api,
@@ -53,6 +56,12 @@ pub fn libraries() -> (Vec<Evp>, Vec<String>) {
     match Library::open("libcrypto.so.3").and_then(Api::loaded) {
         Ok(api) => present.push(Evp::new(api, "openssl-system")),
         Err(why) => absent.push(format!("openssl (system): {why}")),
+    }
+    if let Ok(path) = std::env::var(ANOTHER) {
+        match Library::open(&path).and_then(Api::loaded) {
+            Ok(api) => present.push(Evp::new(api, "openssl-another")),
+            Err(why) => absent.push(format!("openssl ({ANOTHER}): {why}")),
+        }
     }
     #[cfg(feature = "openssl-src")]
     present.push(Evp::new(Api::linked(), "openssl-3.6"));
