@@ -204,23 +204,38 @@ fn finish<const K: usize, const W: usize>(
     modulus.reduce_once(&mut out[..n], joined[n]);
 }
 
-/// Limbs that are read from the table together.
-const PART: usize = 10;
-
 /// Reads an entry of the table for each lane, and all others under masks.
 #[target_feature(enable = "avx512f")]
 fn look_up<const K: usize>(table: &[Numbers<K>; TABLE], index: &[u64; LANES], out: &mut Numbers<K>) {
+    // An entry's mask is made anew for each part. With 20 limbs the whole entry fits into registers, and the table is read in one go; with more,
+    // two wide parts were slower than several narrow ones.
+    match K {
+        20 => look_up_parts::<K, 20>(table, index, out),
+        _ => look_up_parts::<K, 10>(table, index, out),
+    }
+}
+
+/// Reads so many limbs of the entries at a time.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn look_up_parts<const K: usize, const PART: usize>(
+    table: &[Numbers<K>; TABLE],
+    index: &[u64; LANES],
+    out: &mut Numbers<K>,
+) {
     let index = load(index);
     for begin in (0..K).step_by(PART) {
         let mut found = [_mm512_setzero_si512(); PART];
         for i in 0..TABLE {
             let here = _mm512_cmpeq_epi64_mask(index, _mm512_set1_epi64(i as i64));
+            let limbs = &table[i].0[begin..begin + PART];
             for j in 0..PART {
-                found[j] = _mm512_mask_mov_epi64(found[j], here, load(&table[i].0[begin + j]));
+                found[j] = _mm512_mask_mov_epi64(found[j], here, load(&limbs[j]));
             }
         }
+        let limbs = &mut out.0[begin..begin + PART];
         for j in 0..PART {
-            store(&mut out.0[begin + j], found[j]);
+            store(&mut limbs[j], found[j]);
         }
     }
 }
