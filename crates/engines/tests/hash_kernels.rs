@@ -231,7 +231,7 @@ fn mid_state_at_every_byte() {
 }
 
 #[test]
-fn miri_mid_state() {
+fn miri_long_mid_state() {
     handed_over(&[Hash::Sha256, Hash::Sha512, Hash::Sha3_256], 77);
 }
 

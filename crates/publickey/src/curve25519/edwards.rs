@@ -197,7 +197,7 @@ mod tests {
 
     /// RFC 8032 §5.1 has the base point's coordinates.
     #[test]
-    fn miri_the_base_point_is_the_standards() {
+    fn miri_long_the_base_point_is_the_standards() {
         let x = "1ad5258f602d56c9b2a7259560c72c695cdcd6fd31e2a4c0fe536ecdd3366921";
         let y = "5866666666666666666666666666666666666666666666666666666666666666";
         assert_eq!(BASE.x.to_bytes().to_vec(), millstream_testkit::hex(x));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_additions_are_complete() {
+    fn miri_long_additions_are_complete() {
         let mut point = Extended::IDENTITY;
         for _ in 0..10 {
             assert!(point.add(&point.cached()).equals_vartime(&point.double()));

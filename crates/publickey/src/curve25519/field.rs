@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_the_field_is_one() {
+    fn miri_long_the_field_is_one() {
         let mut random = Random::new(1);
         let mut numbers: Vec<_> = (0..20).map(|_| Fe::from_bytes(&random.array())).collect();
         numbers.extend([[0xff; 32], [0; 32]].map(|bytes| Fe::from_bytes(&bytes)));

@@ -167,7 +167,7 @@ mod tests {
     use super::super::field::Fe;
 
     #[test]
-    fn miri_both_inverses_are_the_same() {
+    fn miri_long_both_inverses_are_the_same() {
         let mut random = Random::new(1);
         let mut numbers: Vec<Fe> =
             (0..if cfg!(miri) { 2 } else { 20_000 }).map(|_| Fe::from_bytes(&random.array())).collect();
