@@ -46,6 +46,16 @@
 #define MILLSTREAM_VERSION_PATCH 0
 
 /**
+ * The nonce of RFC 6979 for ECDSA: a scheme.
+ */
+#define MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC 1
+
+/**
+ * The padding of PKCS#1 v1.5 for RSA: a scheme.
+ */
+#define MILLSTREAM_SCHEME_RSA_PKCS1 1
+
+/**
  * Room for any mid-state, in bytes: see millstream_stream_export().
  */
 #define MILLSTREAM_MID_STATE_ROOM 416
@@ -186,6 +196,10 @@ enum millstream_status
      * The call comes in an order that the message does not allow, as associated data after data.
      */
     MILLSTREAM_STATUS_ORDER = 25,
+    /**
+     * There are no random bytes: the kernel gives none, or the accelerator's generator waits for a seed.
+     */
+    MILLSTREAM_STATUS_RANDOM = 26,
     /**
      * No operation of the queue has ended; or, when waiting, none is in flight.
      */
@@ -579,6 +593,26 @@ enum millstream_algorithm
      * X25519 (RFC 7748). Key: the private one, 32 bytes. Peer's public key, and secret: 32 bytes. For queues.
      */
     MILLSTREAM_ALGORITHM_X25519 = 113,
+    /**
+     * ECDSA (FIPS 186-5) and ECDH on P-256. Key: the private one, 32 bytes. Public key: a point of 65 bytes. Signature: 64 bytes.
+     */
+    MILLSTREAM_ALGORITHM_P256 = 114,
+    /**
+     * The same on P-384. Key: 48 bytes. Public key: 97. Signature: 96.
+     */
+    MILLSTREAM_ALGORITHM_P384 = 115,
+    /**
+     * The same on P-521. Key: 66 bytes. Public key: 133. Signature: 132.
+     */
+    MILLSTREAM_ALGORITHM_P521 = 116,
+    /**
+     * RSA with 1024 to 4096 bits (RFC 8017). Key: the private one, DER of an RSAPrivateKey. Signature: as long as the modulus.
+     */
+    MILLSTREAM_ALGORITHM_RSA = 117,
+    /**
+     * Random bytes: MILLSTREAM_KIND_RANDOM. It takes no key.
+     */
+    MILLSTREAM_ALGORITHM_RANDOM = 120,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -666,7 +700,8 @@ enum millstream_kind
      */
     MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE = 15,
     /**
-     * Signs the input, in a queue at most 64 KiB: `key`, a private one; the tag is the signature.
+     * Signs the input with `key`, a private one of Ed25519 or a curve; the tag is the signature. Ed25519 signs a message, in a queue of at most 64
+     * KiB. Curves sign the digest that `algorithm` made, by `scheme`.
      */
     MILLSTREAM_KIND_SIGN = 16,
     /**
@@ -677,6 +712,25 @@ enum millstream_kind
      * Computes the public key that belongs to `key`: it comes as the tag. There is no input.
      */
     MILLSTREAM_KIND_PUBLIC_KEY = 18,
+    /**
+     * Signs the input, the digest that `algorithm` made, by `scheme` with `key`, a private one of RSA. In a batch the signature goes to `tag`
+     * and its length to `tag_length`; in a queue it goes to the destination, which has as many bytes as the modulus or more, and its length
+     * is `value`.
+     */
+    MILLSTREAM_KIND_SIGN_RSA = 19,
+    /**
+     * Decrypts the input by `scheme` with `key`, a private one of RSA, to the same places; of OAEP `aad` is the label, and `algorithm` its hash.
+     */
+    MILLSTREAM_KIND_DECRYPT_RSA = 20,
+    /**
+     * Writes the public key that belongs to `key`, of RSA, to the same places: DER of an RSAPublicKey, at most 535 bytes. There is no input.
+     */
+    MILLSTREAM_KIND_PUBLIC_KEY_RSA = 21,
+    /**
+     * Fills the output with random bytes that are fit for keys, in a queue at most 64 KiB. There is no input; in a batch
+     * `length` is the output's.
+     */
+    MILLSTREAM_KIND_RANDOM = 22,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -776,7 +830,7 @@ typedef struct millstream_operation {
      */
     millstream_kind kind;
     /**
-     * The hash or checksum, where there is no key.
+     * The hash or checksum, where there is no key; the hash of a scheme.
      */
     millstream_algorithm algorithm;
     /**
@@ -847,7 +901,12 @@ typedef struct millstream_operation {
     /**
      * 0.
      */
-    uint8_t reserved[6];
+    uint8_t reserved[2];
+    /**
+     * The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss() and
+     * millstream_scheme_oaep() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
+     */
+    uint32_t scheme;
     /**
      * The caller's own value, which the library leaves alone.
      */
@@ -916,7 +975,7 @@ typedef struct millstream_request {
      */
     millstream_kind kind;
     /**
-     * The hash or checksum, where there is no key.
+     * The hash or checksum, where there is no key; the hash of a scheme.
      */
     millstream_algorithm algorithm;
     /**
@@ -932,7 +991,7 @@ typedef struct millstream_request {
      */
     struct millstream_buffer *source;
     /**
-     * The output, as long as the input; NULL where there is none.
+     * The output, as long as the input unless it is RSA's; NULL where there is none.
      */
     struct millstream_buffer *destination;
     /**
@@ -988,9 +1047,13 @@ typedef struct millstream_request {
      */
     uint64_t user;
     /**
+     * The scheme of a key pair, as in an operation of a batch.
+     */
+    uint32_t scheme;
+    /**
      * 0.
      */
-    uint64_t reserved_too;
+    uint32_t reserved_too;
 } millstream_request;
 
 /**
@@ -1010,7 +1073,7 @@ typedef struct millstream_done {
      */
     millstream_status status;
     /**
-     * The checksum, if the operation took one.
+     * The checksum, if the operation took one; of RSA the bytes that were written to the destination.
      */
     uint32_t value;
     /**
@@ -1030,11 +1093,12 @@ typedef struct millstream_done {
      */
     struct millstream_buffer *destination;
     /**
-     * The mid-state after a piece of a message, until the queue is next polled or waited for; else NULL.
+     * The mid-state after a piece of a message, or a signature, secret or public key for which `tag` has no room, until the queue is next polled
+     * or waited for; else NULL.
      */
     const uint8_t *state;
     /**
-     * Bytes of the mid-state.
+     * Bytes at `state`.
      */
     size_t state_length;
     /**
@@ -1239,6 +1303,15 @@ millstream_status millstream_algorithm_kernel(millstream_algorithm algorithm,
 size_t millstream_digest_length(millstream_algorithm algorithm);
 
 /**
+ * Fills `length` bytes at `output` with random ones that are fit for keys, from the kernel (getrandom(2)). A forked child
+ * repeats none of its parent's. A worker's own generator is asked by MILLSTREAM_KIND_RANDOM in a queue of its grant.
+ *
+ * Fails with MILLSTREAM_STATUS_RANDOM when the kernel gives none, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_random(uint8_t *output,
+                                    size_t length);
+
+/**
  * Writes zeros over `length` bytes at `data`, in a way that the compiler can't leave out: for keys and plaintext
  * that are not needed any more. Fails with MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
  */
@@ -1263,6 +1336,36 @@ millstream_status millstream_key_new(millstream_algorithm algorithm,
  * Zeroises and frees a key. Streams that use it keep it until they are freed. NULL is fine.
  */
 void millstream_key_free(struct millstream_key *key);
+
+/**
+ * Returns the scheme of PSS with `mask_hash` in MGF1 and a salt of `salt_length` bytes; 0 where it is no hash.
+ */
+uint32_t millstream_scheme_pss(millstream_algorithm mask_hash,
+                               uint16_t salt_length);
+
+/**
+ * Returns the scheme of OAEP with `mask_hash` in MGF1; 0 where it is no hash. The hash of the label is the operation's `algorithm`.
+ */
+uint32_t millstream_scheme_oaep(millstream_algorithm mask_hash);
+
+/**
+ * Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
+ * of the public key: 32 bytes of Ed25519, a point of a curve, or DER of an RSAPublicKey. It takes a time that depends on what it
+ * is given.
+ *
+ * Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
+ * MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
+ * MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_verify_signature(millstream_algorithm algorithm,
+                                              const uint8_t *public_key,
+                                              size_t public_key_length,
+                                              millstream_algorithm hash,
+                                              uint32_t scheme,
+                                              const uint8_t *message,
+                                              size_t length,
+                                              const uint8_t *signature,
+                                              size_t signature_length);
 
 /**
  * The algorithm of a key; MILLSTREAM_ALGORITHM_NONE for NULL.
