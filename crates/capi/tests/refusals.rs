@@ -397,7 +397,7 @@ fn batches() {
     one.kind = KindCode(15);
     refused!(Argument, "operation 0: 15 is no kind", millstream_batch(&mut one, 1));
     one = operation(Kind::Null);
-    one.reserved[5] = 1;
+    one.reserved[1] = 1;
     refused!(Reserved, "reserved", millstream_batch(&mut one, 1));
 
     let (gcm, hmac) = (key!(GCM, [7; 16]), key!(SHA256, b"key"));
