@@ -5,7 +5,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{Order, Refusal, Reply, STATE_GONE, STATE_REVOKED};
-use millstream_shm::plain;
+use millstream_shm::{SecretBytes, plain};
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::attach::DIED;
 use crate::chatter::{Chatter, Kind, say};
@@ -77,6 +78,8 @@ pub struct Broker {
     pub(crate) reloaders: Vec<u64>,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
+    /// The key with which the workers wrap keys: made at the start, and the same for all of them.
+    pub(crate) wrapping: SecretBytes,
 }
 
 impl Broker {
@@ -132,6 +135,7 @@ impl Broker {
             reloaders: Vec::new(),
             clients_ever: 0,
             grants_ever: 0,
+            wrapping: wrapping()?,
         };
         broker.wait_for(&broker.preparing, Token::Done)?;
         broker.wait_for(&broker.errands, Token::Done)?;
@@ -490,4 +494,15 @@ fn load(config: &Config) -> Result<Policy, Error> {
         Some(path) => Ok(Policy::load(path)?),
         None => Ok(Policy::own_user()),
     }
+}
+
+/// Makes the key with which the workers wrap keys.
+fn wrapping() -> Result<SecretBytes, Error> {
+    let mut key = SecretBytes::new(32).map_err(Error::system("memory for a key"))?;
+    let mut filled = 0;
+    while filled < key.len() {
+        let more = getrandom(&mut key[filled..], GetRandomFlags::empty());
+        filled += more.map_err(|why| Error::system("getrandom")(why.into()))?;
+    }
+    Ok(key)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED};
+use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED, Secret};
 
 use crate::broker::{Broker, TURN};
 use crate::chatter::{Kind, say};
@@ -72,6 +72,8 @@ impl Broker {
                 );
                 process.traits = Some(Traits { sandbox, key_memory });
                 self.ledger.set_worker(index, Resource::KeyMemory, key_bytes);
+                let key = Secret::new(&self.wrapping);
+                self.order(index, &Order::Wrap { key }, Vec::new(), Purpose::Watch);
                 if let Some(page) = self.crew[index].page() {
                     self.order(index, &Order::Watch {}, vec![page], Purpose::Watch);
                 }

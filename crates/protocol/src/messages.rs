@@ -234,6 +234,8 @@ numbered! {
         PolicyNonces = 13 "the policy has `nonces = \"worker\"`: ask for a key whose nonces the worker makes",
         /// The policy allows no key to be exported.
         PolicyExportable = 14 "the policy has `exportable = false`: ask for a key that is not exportable",
+        /// The wrapped key can't be unwrapped here.
+        Wrapped = 15 "the key was wrapped by another service, or before this one was started again: import the key again",
     }
 }
 
@@ -342,6 +344,22 @@ messages! {
             /// The key.
             handle: u32,
         }
+        /// Encrypts the bytes of a key for [`KeyRequest::Unwrap`], and keeps nothing. The answer is [`KeyReply::Wrapped`].
+        Wrap = 6 {
+            /// The number of the algorithm, as for an import.
+            algorithm: u8,
+            /// The key.
+            bytes: Secret,
+        }
+        /// Makes a key from wrapped bytes, which is never exportable. The answer is [`KeyReply::Key`].
+        Unwrap = 7 {
+            /// The number of the algorithm, as for the wrapping.
+            algorithm: u8,
+            /// The purpose of the key.
+            purpose: KeyPurpose,
+            /// The wrapped key.
+            bytes: Secret,
+        }
     }
 }
 
@@ -364,6 +382,11 @@ messages! {
         Refused = 4 {
             /// The reason.
             why: KeyRefusal,
+        }
+        /// A key that was wrapped. Workers of the same service unwrap it for any of its clients, as long as the service runs.
+        Wrapped = 5 {
+            /// The wrapped key.
+            bytes: Secret,
         }
     }
 }
@@ -419,6 +442,11 @@ messages! {
         /// Tells the worker to show its progress in a page. One descriptor comes along: the page, of
         /// [`PROGRESS_BYTES`](crate::PROGRESS_BYTES). The answer is [`Report::Done`].
         Watch = 8 {}
+        /// Tells the worker the key with which the workers of this service wrap keys. The answer is [`Report::Done`].
+        Wrap = 9 {
+            /// 32 bytes.
+            key: Secret,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub use listener::Listener;
 pub use mapping::{Mapping, Words};
 pub use memory::Memory;
 pub use plain::{plain, words};
-pub use secret::SecretMemory;
+pub use secret::{SecretBytes, SecretMemory};
 pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
 pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};
 

@@ -8,6 +8,7 @@
 use std::alloc::Layout;
 use std::fmt;
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
@@ -104,6 +105,51 @@ impl SecretMemory {
         optimization_barrier(&place);
         let first = (place.as_ptr().addr() - self.base.as_ptr().addr()) / PIECE;
         self.free.lock().unwrap_or_else(PoisonError::into_inner).give_back(first, pieces);
+    }
+}
+
+/// Bytes in memory for keys, zeroed when they are dropped. See [`SecretMemory`].
+///
+/// ```
+/// let mut key = millstream_shm::SecretBytes::new(32)?;
+/// key[0] = 7;
+/// assert_eq!(key.len(), 32);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct SecretBytes {
+    memory: SecretMemory,
+    len: usize,
+}
+
+impl SecretBytes {
+    /// Returns `len` zeros.
+    ///
+    /// # Errors
+    /// As [`SecretMemory::new`].
+    pub fn new(len: usize) -> io::Result<Self> {
+        Ok(SecretBytes { memory: SecretMemory::new(len)?, len })
+    }
+}
+
+impl Deref for SecretBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the memory has at least so many bytes, from its beginning on, and hands out none of them.
+        unsafe { std::slice::from_raw_parts(self.memory.base.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for SecretBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.base.as_ptr(), self.len) }
+    }
+}
+
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretBytes").field("len", &self.len).finish_non_exhaustive()
     }
 }
 

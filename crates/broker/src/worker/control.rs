@@ -25,6 +25,7 @@ use super::memory::KeyRegions;
 use super::moves::{MOVES, Move};
 use super::serving::{Mailbox, Serving, WakeCounts};
 use super::share::Share;
+use super::wrapping::Wrapping;
 use crate::progress::{self, Counter};
 
 /// The number of the control socket among those of grants.
@@ -76,6 +77,8 @@ pub(super) struct Control {
     wipes: bool,
     /// Shows the broker that this thread gets on, and for whom.
     pub(super) steps: Counter,
+    /// Wraps keys; none until the broker has told how.
+    wrapping: Option<Wrapping>,
 }
 
 impl Control {
@@ -102,6 +105,7 @@ impl Control {
             grants: BTreeMap::new(),
             wipes,
             steps: Counter::of_steps(),
+            wrapping: None,
         })
     }
 
@@ -221,6 +225,7 @@ impl Control {
             Order::Adopt { grant, keys } => self.adopt(grant, descriptors, keys)?,
             Order::Count {} => self.count()?,
             Order::Watch {} => self.show(descriptors)?,
+            Order::Wrap { key } => self.wrapping = Wrapping::new(self.features, key.expose()),
             Order::Stop {} => return Ok(Some(End::Finish)),
             _ => return Err(Refused::Message(millstream_protocol::Error::Value)),
         }
@@ -425,6 +430,7 @@ impl Control {
             algorithms: AlgorithmSet::from_bits(held.grant.algorithms),
             rules: &held.grant.keys,
             slots: held.grant.key_slots as usize,
+            wrapping: self.wrapping.as_ref(),
         };
         if answer(keys, &desk).is_err() {
             // The client is gone, or sends what can't be received, or does not take its answers: there are no more keys

@@ -11,6 +11,7 @@ use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::serving::{Mailbox, Serving};
+use super::wrapping::{self, Wrapping};
 use crate::progress::Counter;
 
 /// The longest key, so that messages that carry one are never too long.
@@ -30,6 +31,7 @@ pub(super) struct Desk<'a> {
     pub(super) slots: usize,
     /// The policy's rules for keys.
     pub(super) rules: &'a KeyRules,
+    pub(super) wrapping: Option<&'a Wrapping>,
 }
 
 /// The origin of a key.
@@ -67,6 +69,10 @@ impl Desk<'_> {
                 // Nobody wants to know whether there was such a key.
                 let _ = self.destroy(handle);
                 return None;
+            }
+            Ok(KeyRequest::Wrap { algorithm, bytes }) => self.wrap(algorithm, bytes.expose()),
+            Ok(KeyRequest::Unwrap { algorithm, purpose, bytes }) => {
+                self.unwrap(algorithm, &purpose, bytes.expose())
             }
             _ => Err(KeyRefusal::Message),
         };
@@ -119,6 +125,26 @@ impl Desk<'_> {
             _ => KeyRefusal::KeyLength,
         })?;
         self.make(algorithm, exportable, purpose, &key, Origin::Generated)
+    }
+
+    /// Encrypts a key, which the client keeps until a process asks for it.
+    fn wrap(&self, algorithm: u8, bytes: &[u8]) -> Result<KeyReply, KeyRefusal> {
+        let algorithm = self.allowed(algorithm)?;
+        if bytes.len() > MOST_BYTES {
+            return Err(KeyRefusal::KeyLength);
+        }
+        let mut nonce = [0; wrapping::NONCE];
+        fill_with_random(&mut nonce)?;
+        let wrapping = self.wrapping.ok_or(KeyRefusal::Exhausted)?;
+        let wrapped = wrapping.wrap(nonce, algorithm, bytes).ok_or(KeyRefusal::Exhausted)?;
+        Ok(KeyReply::Wrapped { bytes: Secret::new(&wrapped) })
+    }
+
+    fn unwrap(&self, algorithm: u8, purpose: &KeyPurpose, wrapped: &[u8]) -> Result<KeyReply, KeyRefusal> {
+        let code = algorithm;
+        let algorithm = self.allowed(code)?;
+        let bytes = self.wrapping.and_then(|wrapping| wrapping.unwrap(algorithm, wrapped));
+        self.make(code, false, purpose, &bytes.ok_or(KeyRefusal::Wrapped)?, Origin::Imported)
     }
 
     /// Returns the purpose that a key is to have, if the policy and the algorithm allow it.

@@ -24,6 +24,7 @@ mod sandbox;
 mod seeding;
 mod serving;
 mod share;
+mod wrapping;
 
 use std::ffi::CStr;
 use std::fmt;

@@ -14,6 +14,7 @@ use crate::grant::{GrantInfo, GrantState};
 use crate::key::{Exportable, KeyHandle, KeyOptions};
 use crate::link::Link;
 use crate::queue::Queue;
+use millstream_protocol::KeyRefusal;
 
 /// A grant: it ends when this, its clones, its queues and their buffers are dropped.
 ///
@@ -95,6 +96,34 @@ impl Accelerator {
         match &self.0 {
             Place::Worker(link) => link.import_key(algorithm, key, options),
             Place::Here(local) => local.import_key(algorithm, key, options),
+        }
+    }
+
+    /// Has the worker encrypt a key, for [`Accelerator::unwrap_key`] in any process that has a grant, as long as the service runs. The
+    /// worker keeps nothing. What comes back tells nothing of the key, but lets its holder use it.
+    ///
+    /// # Errors
+    /// [`Error::Key`]; [`Error::NoAnswer`]; [`Error::Queue`] after the grant's end; [`KeyRefusal::Wrapped`] of an accelerator in this process.
+    pub fn wrap_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Vec<u8>, Error> {
+        match &self.0 {
+            Place::Worker(link) => link.wrap_key(algorithm, key),
+            Place::Here(_) => Err(Error::Key(KeyRefusal::Wrapped)),
+        }
+    }
+
+    /// Makes a key from wrapped bytes. It can't be exported.
+    ///
+    /// # Errors
+    /// As [`Accelerator::import_key_with`]; [`KeyRefusal::Wrapped`] where another service wrapped it, or the same one before it was started again.
+    pub fn unwrap_key(
+        &self,
+        algorithm: Algorithm,
+        wrapped: &[u8],
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
+        match &self.0 {
+            Place::Worker(link) => link.unwrap_key(algorithm, wrapped, options),
+            Place::Here(_) => Err(Error::Key(KeyRefusal::Wrapped)),
         }
     }
 

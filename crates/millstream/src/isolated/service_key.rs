@@ -1,5 +1,6 @@
 //! One key in the service, used as a key of this process is: one call, one operation.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -187,6 +188,44 @@ impl ServiceKey {
         let options = options.for_key(algorithm);
         ServiceKey::make(grants, &options, key.len(), usages.into(), |accelerator, options| {
             accelerator.import_key_with(algorithm, key, options)
+        })
+    }
+
+    /// Brings a key to the service, and returns it once more in a form from which [`ServiceKey::unwrap`] makes it again: in a forked child,
+    /// or after the grant has ended. That form tells nothing of the key, but lets whoever has a grant of the same service use it.
+    ///
+    /// # Errors
+    /// As [`ServiceKey::import`].
+    pub fn import_wrapped(
+        grants: &'static Grants,
+        options: &Attach,
+        algorithm: Algorithm,
+        key: &[u8],
+        usages: impl Into<UsageRange>,
+    ) -> std::result::Result<(Self, Vec<u8>), Error> {
+        let options = options.for_key(algorithm);
+        let wrapped = Cell::new(Vec::new());
+        let made = ServiceKey::make(grants, &options, key.len(), usages.into(), |accelerator, options| {
+            wrapped.set(accelerator.wrap_key(algorithm, key)?);
+            accelerator.import_key_with(algorithm, key, options)
+        });
+        Ok((made?, wrapped.take()))
+    }
+
+    /// Makes a key from the form that [`ServiceKey::import_wrapped`] returned, in any process with a grant, as long as the service runs.
+    ///
+    /// # Errors
+    /// As [`ServiceKey::import`]; [`KeyRefusal::Wrapped`] where another service wrapped it, or the same one before it was started again.
+    pub fn unwrap(
+        grants: &'static Grants,
+        options: &Attach,
+        algorithm: Algorithm,
+        wrapped: &[u8],
+        usages: impl Into<UsageRange>,
+    ) -> std::result::Result<Self, Error> {
+        let options = options.for_key(algorithm);
+        ServiceKey::make(grants, &options, wrapped.len(), usages.into(), |accelerator, options| {
+            accelerator.unwrap_key(algorithm, wrapped, options)
         })
     }
 

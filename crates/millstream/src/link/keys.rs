@@ -59,6 +59,27 @@ impl Link {
         self.new_key(algorithm, &request)
     }
 
+    pub(crate) fn wrap_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Vec<u8>, Error> {
+        if key.len() > LONGEST {
+            return Err(Error::Key(KeyRefusal::KeyLength));
+        }
+        let request = KeyRequest::Wrap { algorithm: algorithm as u8, bytes: Secret::new(key) };
+        match self.ask(&request)? {
+            KeyReply::Wrapped { bytes } => Ok(bytes.expose().to_vec()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    pub(crate) fn unwrap_key(
+        &self,
+        algorithm: Algorithm,
+        wrapped: &[u8],
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
+        let (purpose, bytes) = (options.message(), Secret::new(wrapped));
+        self.new_key(algorithm, &KeyRequest::Unwrap { algorithm: algorithm as u8, purpose, bytes })
+    }
+
     fn new_key(&self, algorithm: Algorithm, request: &KeyRequest) -> Result<KeyHandle, Error> {
         match self.ask(request)? {
             KeyReply::Key { handle } => Ok(KeyHandle { handle: Handle::from_bits(handle), algorithm }),
