@@ -124,6 +124,8 @@ pub const CORE_GET_LIBCTX: c_int = 4;
 pub const CORE_NEW_ERROR: c_int = 5;
 pub const CORE_SET_ERROR_DEBUG: c_int = 6;
 pub const CORE_VSET_ERROR: c_int = 7;
+pub const CORE_BIO_READ_EX: c_int = 42;
+pub const CORE_BIO_GETS: c_int = 49;
 
 // Functions of a provider.
 pub const PROVIDER_TEARDOWN: c_int = 1024;
@@ -143,6 +145,7 @@ pub const OP_KEYEXCH: c_int = 11;
 pub const OP_SIGNATURE: c_int = 12;
 pub const OP_ASYM_CIPHER: c_int = 13;
 pub const OP_SKEYMGMT: c_int = 15;
+pub const OP_DECODER: c_int = 21;
 
 /// Functions of a digest.
 pub mod digest {
@@ -251,6 +254,7 @@ pub mod keymgmt {
     pub const GEN_SETTABLE_PARAMS: c_int = 5;
     pub const GEN: c_int = 6;
     pub const GEN_CLEANUP: c_int = 7;
+    pub const LOAD: c_int = 8;
     /// Are known from OpenSSL 3.5 on.
     pub const GEN_GET_PARAMS: c_int = 15;
     pub const GEN_GETTABLE_PARAMS: c_int = 16;
@@ -271,6 +275,20 @@ pub mod keymgmt {
     /// Are known from OpenSSL 3.2 on.
     pub const IMPORT_TYPES_EX: c_int = 45;
     pub const EXPORT_TYPES_EX: c_int = 46;
+}
+
+/// Functions of a decoder.
+pub mod decoder {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const FREECTX: c_int = 2;
+    pub const DOES_SELECTION: c_int = 10;
+    pub const DECODE: c_int = 11;
+    pub const EXPORT_OBJECT: c_int = 20;
+
+    /// The number of keys among the kinds of objects.
+    pub const OBJECT_PKEY: c_int = 2;
 }
 
 /// Functions of a key agreement.

@@ -60,6 +60,24 @@ impl<'a> IntoIterator for Params<'a> {
     }
 }
 
+impl OsslParam {
+    /// Calls `taker` with parameters that have these names, types and values.
+    pub fn tell(
+        parts: &[(&'static CStr, u32, &[u8])],
+        taker: &mut dyn FnMut(Params<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut params: Vec<OsslParam> = Vec::with_capacity(parts.len() + 1);
+        params.extend(parts.iter().map(|(name, data_type, value)| OsslParam {
+            data: value.as_ptr().cast_mut().cast(),
+            data_size: value.len(),
+            ..OsslParam::described(name, *data_type)
+        }));
+        params.push(OsslParam::END);
+        // SAFETY: a terminated array whose values live as long as the call.
+        taker(unsafe { Params::new(params.as_ptr()) })
+    }
+}
+
 /// An iterator over parameters.
 pub struct Iter<'a> {
     next: *mut OsslParam,
@@ -117,6 +135,27 @@ impl<'a> Param<'a> {
             return Err(Reason::FAILED_TO_GET_PARAMETER);
         }
         usize::try_from(value).map_err(|_| Reason::FAILED_TO_GET_PARAMETER)
+    }
+
+    /// Copies a number without a sign, which may be longer than the place, to the end of it, big-endian.
+    pub fn copy_big_endian(&self, place: &mut [u8]) -> Result<()> {
+        let bytes = self.bytes_of(self.raw(), &[UNSIGNED_INTEGER])?;
+        place.fill(0);
+        let mut excess = 0;
+        for i in 0..bytes.len() {
+            let byte = bytes[if cfg!(target_endian = "little") { i } else { bytes.len() - 1 - i }];
+            match place.len().checked_sub(i + 1) {
+                Some(at) => place[at] = byte,
+                None => excess |= byte,
+            }
+        }
+        // A number that is too long for its kind of key is wrong, and no secret.
+        if excess == 0 { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
+    }
+
+    /// Returns the bytes that a number without a sign takes here.
+    pub fn number_len(&self) -> Result<usize> {
+        Ok(self.bytes_of(self.raw(), &[UNSIGNED_INTEGER])?.len())
     }
 
     /// Returns a number that fits in 32 bits.

@@ -23,6 +23,15 @@ type NewError = unsafe extern "C" fn(*const CoreHandle);
 type SetErrorDebug = unsafe extern "C" fn(*const CoreHandle, *const c_char, c_int, *const c_char);
 type VsetError = unsafe extern "C" fn(*const CoreHandle, u32, *const c_char, *mut c_void);
 
+/// A stream that the core has handed to a decoder.
+#[repr(C)]
+pub struct Bio {
+    _opaque: [u8; 0],
+}
+
+type BioRead = unsafe extern "C" fn(*mut Bio, *mut c_void, usize, *mut usize) -> c_int;
+type BioGets = unsafe extern "C" fn(*mut Bio, *mut c_char, c_int) -> c_int;
+
 /// The functions of the core that a provider may call.
 #[derive(Clone, Copy, Default)]
 struct Core {
@@ -31,6 +40,8 @@ struct Core {
     new_error: Option<NewError>,
     set_error_debug: Option<SetErrorDebug>,
     vset_error: Option<VsetError>,
+    bio_read: Option<BioRead>,
+    bio_gets: Option<BioGets>,
 }
 
 struct Inner {
@@ -89,6 +100,12 @@ impl Provider {
                     }
                     abi::CORE_VSET_ERROR => {
                         core.vset_error = std::mem::transmute::<Option<Function>, Option<VsetError>>(function)
+                    }
+                    abi::CORE_BIO_READ_EX => {
+                        core.bio_read = std::mem::transmute::<Option<Function>, Option<BioRead>>(function)
+                    }
+                    abi::CORE_BIO_GETS => {
+                        core.bio_gets = std::mem::transmute::<Option<Function>, Option<BioGets>>(function)
                     }
                     _ => {}
                 }
@@ -168,6 +185,23 @@ impl Provider {
             }
             vset_error(*handle, reason.packed(), format, no_arguments.as_mut_ptr().cast());
         }
+    }
+
+    /// Reads from a stream that the core has handed to a call that still goes on. Returns the bytes that were read; none at the end.
+    pub fn read(self, bio: *mut Bio, place: &mut [u8]) -> Option<usize> {
+        let mut read = 0;
+        // SAFETY: the core's own function and stream, and a place as long as it says.
+        let done =
+            unsafe { (self.inner().core.bio_read?)(bio, place.as_mut_ptr().cast(), place.len(), &mut read) };
+        (done == 1).then_some(read.min(place.len()))
+    }
+
+    /// Reads a line from such a stream, or as much of it as there is room for before a terminator. Returns its bytes; none at the end.
+    pub fn read_line(self, bio: *mut Bio, place: &mut [u8]) -> Option<usize> {
+        // SAFETY: the core's own function and stream, and a place as long as it says.
+        let len =
+            unsafe { (self.inner().core.bio_gets?)(bio, place.as_mut_ptr().cast(), place.len() as c_int) };
+        usize::try_from(len).ok().filter(|len| (1..=place.len()).contains(len))
     }
 
     /// Returns true for the first caller only.

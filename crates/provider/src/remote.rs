@@ -4,11 +4,16 @@
 //! reasons that they read. A forked child must set its keys again, and so must a process whose service was restarted: the
 //! reason says so. No key is ever computed with in this process instead.
 
+use std::sync::OnceLock;
+
 use millstream::Error;
-use millstream::cwq::{Algorithm, Usages};
+use millstream::cwq::{Algorithm, Status, Usages};
 use millstream::isolated::{Attach, Grants, KeyRefusal, ServiceKey, ServiceKeyError, UsageRange};
 use millstream::modes::Direction;
+use millstream::queue::Refusal;
+use zeroize::Zeroizing;
 
+use millstream::{DecryptionScheme, SignatureScheme};
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
 
@@ -81,15 +86,109 @@ pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<S
 }
 
 /// Brings a private key to the service.
-pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<ServiceKey> {
-    bring(provider, algorithm, key, Usages::of(algorithm).into())
+pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<PrivateKey> {
+    let usages = Usages::of(algorithm);
+    let (key, wrapped) = ServiceKey::import_wrapped(&GRANTS, service(&provider)?, algorithm, key, usages)
+        .map_err(|error| refused(error, algorithm, usages))?;
+    Ok(PrivateKey { provider, algorithm, made: Made::new(key), wrapped: Some(wrapped) })
 }
 
 /// Has the service make a private key.
-pub fn generate_private(provider: Provider, algorithm: Algorithm, len: usize) -> Result<ServiceKey> {
+pub fn generate_private(provider: Provider, algorithm: Algorithm, len: usize) -> Result<PrivateKey> {
     let usages = Usages::of(algorithm);
-    ServiceKey::generate(&GRANTS, service(&provider)?, algorithm, len, usages)
-        .map_err(|error| refused(error, algorithm, usages))
+    let key = ServiceKey::generate(&GRANTS, service(&provider)?, algorithm, len, usages);
+    let made = Made::new(key.map_err(|error| refused(error, algorithm, usages))?);
+    Ok(PrivateKey { provider, algorithm, made, wrapped: None })
+}
+
+/// A private key in the service.
+///
+/// A key that the process had before is nowhere else any more, so it is kept as ciphertext that only the service can read. A forked
+/// child, and a process whose grant has ended, have the service make the key again from that. Other keys are for one connection, and
+/// end with their grant.
+pub struct PrivateKey {
+    provider: Provider,
+    algorithm: Algorithm,
+    made: Made,
+    wrapped: Option<Vec<u8>>,
+}
+
+/// A key as the service has made it, and as it has made it again. What has ended stays until all is dropped: no lock is needed then, which a
+/// child that is forked meanwhile would wait for for ever.
+struct Made {
+    key: ServiceKey,
+    again: OnceLock<Box<Made>>,
+}
+
+impl Made {
+    fn new(key: ServiceKey) -> Self {
+        Made { key, again: OnceLock::new() }
+    }
+
+    /// Returns the one that was made last.
+    fn last(&self) -> &Made {
+        let mut last = self;
+        while let Some(again) = last.again.get() {
+            last = again;
+        }
+        last
+    }
+}
+
+impl PrivateKey {
+    /// Returns the algorithm that the key is for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Returns the public key that belongs to it: a point as in SEC 1, the DER of an `RSAPublicKey`, or the bytes of Curve25519.
+    pub fn public_key(&self) -> Result<Vec<u8>> {
+        self.with(ServiceKey::public_key)
+    }
+
+    /// Signs a digest, or for Ed25519 a message.
+    pub fn sign(&self, scheme: SignatureScheme, signed: &[u8]) -> Result<Vec<u8>> {
+        self.with(|key| key.sign_with(scheme, signed))
+    }
+
+    /// Decrypts with RSA.
+    pub fn decrypt(&self, scheme: DecryptionScheme<'_>, ciphertext: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        self.with(|key| key.decrypt(scheme, ciphertext))
+    }
+
+    /// Agrees with a peer.
+    pub fn agree(&self, peer: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        self.with(|key| key.agree(peer))
+    }
+
+    /// Uses the key. Where it has ended, it is made again once.
+    fn with<T>(&self, each: impl Fn(&ServiceKey) -> std::result::Result<T, ServiceKeyError>) -> Result<T> {
+        let made = self.made.last();
+        match (each(&made.key), &self.wrapped) {
+            (Err(why), Some(wrapped)) if has_ended(&why) => Ok(each(&self.again(made, wrapped)?.key)?),
+            (done, _) => Ok(done?),
+        }
+    }
+
+    /// Has the service make a key again that has ended. Where two threads do so at once, the first one's is kept.
+    fn again<'a>(&'a self, ended: &'a Made, wrapped: &[u8]) -> Result<&'a Made> {
+        let usages = Usages::of(self.algorithm);
+        let key = ServiceKey::unwrap(&GRANTS, service(&self.provider)?, self.algorithm, wrapped, usages)
+            .map_err(|error| refused(error, self.algorithm, usages))?;
+        Ok(ended.again.get_or_init(|| Box::new(Made::new(key))))
+    }
+}
+
+/// Tells whether a key is the parent's, or its grant has ended.
+fn has_ended(why: &ServiceKeyError) -> bool {
+    match why {
+        ServiceKeyError::Forked => true,
+        ServiceKeyError::Failed(Error::Queue(why)) => {
+            matches!(why, Refusal::Gone | Refusal::Revoked | Refusal::Forked)
+        }
+        ServiceKeyError::Failed(Error::Operation(why)) => matches!(why, Status::Gone | Status::Revoked),
+        _ => false,
+    }
 }
 
 /// Brings a key to the service that is to be an object, for any context of the algorithm.

@@ -4,6 +4,7 @@
 
 mod aeads;
 mod ciphers;
+mod decoders;
 mod digests;
 mod kdfs;
 mod macs;
@@ -14,12 +15,13 @@ use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
+pub use decoders::DECODERS;
 pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
 pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
 pub use pkeys::{
-    CIPHERS_WITH_KEY_PAIRS, EXCHANGES, ISOLATED_EXCHANGES, ISOLATED_KEYS, ISOLATED_SIGNATURES,
-    ISOLATED_SIGNATURES_BEFORE_3_4, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4,
+    CIPHERS_WITH_KEY_PAIRS, EXCHANGES, ISOLATED_CIPHERS_WITH_KEY_PAIRS, ISOLATED_EXCHANGES, ISOLATED_KEYS,
+    ISOLATED_SIGNATURES, ISOLATED_SIGNATURES_BEFORE_3_4, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4,
 };
 pub use secrets::{ISOLATED_SECRETS, SECRETS};
 

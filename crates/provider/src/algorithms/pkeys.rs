@@ -22,12 +22,13 @@ const fn keys<K: KeyType, const ISOLATED: bool>() -> OsslAlgorithm {
     OsslAlgorithm::new(K::NAMES, properties(Standing::Current, ISOLATED), key_functions::<K, ISOLATED>())
 }
 
-const fn held_keys<F: Family>() -> OsslAlgorithm {
-    OsslAlgorithm::new(F::NAMES, properties(Standing::Current, false), held_key_functions::<F>())
+const fn held_keys<F: Family, const ISOLATED: bool>() -> OsslAlgorithm {
+    let of = properties(Standing::Current, ISOLATED);
+    OsslAlgorithm::new(F::NAMES, of, held_key_functions::<F, ISOLATED>())
 }
 
-const fn held_signatures<S: SignatureScheme>() -> OsslAlgorithm {
-    OsslAlgorithm::new(S::NAMES, properties(Standing::Current, false), signature_functions::<S>())
+const fn held_signatures<S: SignatureScheme, const ISOLATED: bool>() -> OsslAlgorithm {
+    OsslAlgorithm::new(S::NAMES, properties(Standing::Current, ISOLATED), signature_functions::<S>())
 }
 
 /// The operations with a key: the key knows where its private part is, so the same functions serve both places.
@@ -62,39 +63,63 @@ const END: OsslAlgorithm = OsslAlgorithm::END;
 
 const LOCAL_KEYS: [OsslAlgorithm; 2] = [keys::<Key<X25519>, false>(), keys::<Key<Ed25519>, false>()];
 const REMOTE_KEYS: [OsslAlgorithm; 2] = [keys::<Key<X25519>, true>(), keys::<Key<Ed25519>, true>()];
-const HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec>(), held_keys::<Rsa>()];
+const HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, false>(), held_keys::<Rsa, false>()];
+const REMOTE_HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, true>(), held_keys::<Rsa, true>()];
 
 /// The types of keys, with private parts in this process.
 pub static KEYS: Table = Table { algorithms: &joined::<5>(&[&HELD_KEYS, &LOCAL_KEYS]), held: 2 };
 /// The types of keys, with private parts in the service or in this process.
 pub static ISOLATED_KEYS: Table =
-    Table { algorithms: &joined::<7>(&[&HELD_KEYS, &REMOTE_KEYS, &LOCAL_KEYS]), held: 2 };
+    Table { algorithms: &joined::<9>(&[&REMOTE_HELD_KEYS, &HELD_KEYS, &REMOTE_KEYS, &LOCAL_KEYS]), held: 4 };
 
-const ECDH: OsslAlgorithm =
-    OsslAlgorithm::new(ecdh::NAME, properties(Standing::Current, false), ECDH_FUNCTIONS);
+const fn ecdh(isolated: bool) -> OsslAlgorithm {
+    OsslAlgorithm::new(ecdh::NAME, properties(Standing::Current, isolated), ECDH_FUNCTIONS)
+}
 
 /// The key agreements.
-pub static EXCHANGES: Table = Table { algorithms: &[ECDH, LOCAL[0], END], held: 1 };
+pub static EXCHANGES: Table = Table { algorithms: &[ecdh(false), LOCAL[0], END], held: 1 };
 /// The same where there is a service.
-pub static ISOLATED_EXCHANGES: Table = Table { algorithms: &[ECDH, REMOTE[0], LOCAL[0], END], held: 1 };
+pub static ISOLATED_EXCHANGES: Table =
+    Table { algorithms: &[ecdh(true), ecdh(false), REMOTE[0], LOCAL[0], END], held: 2 };
 
-const ECDSA: OsslAlgorithm = held_signatures::<Ecdsa>();
-const RSA: OsslAlgorithm = held_signatures::<RsaSignature>();
+const HELD: [OsslAlgorithm; 2] =
+    [held_signatures::<Ecdsa, false>(), held_signatures::<RsaSignature, false>()];
+const REMOTE_HELD: [OsslAlgorithm; 2] =
+    [held_signatures::<Ecdsa, true>(), held_signatures::<RsaSignature, true>()];
 
 /// The signatures.
 pub static SIGNATURES: Table =
-    Table { algorithms: &[ECDSA, RSA, LOCAL[1], LOCAL[2], LOCAL[3], END], held: 2 };
+    Table { algorithms: &[HELD[0], HELD[1], LOCAL[1], LOCAL[2], LOCAL[3], END], held: 2 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES: Table = Table {
-    algorithms: &[ECDSA, RSA, REMOTE[1], REMOTE[2], REMOTE[3], LOCAL[1], LOCAL[2], LOCAL[3], END],
-    held: 2,
+    algorithms: &[
+        REMOTE_HELD[0],
+        REMOTE_HELD[1],
+        HELD[0],
+        HELD[1],
+        REMOTE[1],
+        REMOTE[2],
+        REMOTE[3],
+        LOCAL[1],
+        LOCAL[2],
+        LOCAL[3],
+        END,
+    ],
+    held: 4,
 };
 /// Before OpenSSL 3.4 nothing could be done with those that have no functions for digests.
-pub static SIGNATURES_BEFORE_3_4: Table = Table { algorithms: &[ECDSA, RSA, LOCAL[1], END], held: 2 };
+pub static SIGNATURES_BEFORE_3_4: Table = Table { algorithms: &[HELD[0], HELD[1], LOCAL[1], END], held: 2 };
 /// The same where there is a service.
-pub static ISOLATED_SIGNATURES_BEFORE_3_4: Table =
-    Table { algorithms: &[ECDSA, RSA, REMOTE[1], LOCAL[1], END], held: 2 };
+pub static ISOLATED_SIGNATURES_BEFORE_3_4: Table = Table {
+    algorithms: &[REMOTE_HELD[0], REMOTE_HELD[1], HELD[0], HELD[1], REMOTE[1], LOCAL[1], END],
+    held: 4,
+};
+
+const fn rsa_cipher(isolated: bool) -> OsslAlgorithm {
+    OsslAlgorithm::new(Rsa::NAMES, properties(Standing::Current, isolated), RSA_CIPHER_FUNCTIONS)
+}
 
 /// The encryptions with a public key. All of them need another provider.
-pub static CIPHERS_WITH_KEY_PAIRS: &[OsslAlgorithm] =
-    &[OsslAlgorithm::new(Rsa::NAMES, properties(Standing::Current, false), RSA_CIPHER_FUNCTIONS), END];
+pub static CIPHERS_WITH_KEY_PAIRS: &[OsslAlgorithm] = &[rsa_cipher(false), END];
+/// The same where there is a service.
+pub static ISOLATED_CIPHERS_WITH_KEY_PAIRS: &[OsslAlgorithm] = &[rsa_cipher(true), rsa_cipher(false), END];

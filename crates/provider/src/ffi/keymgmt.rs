@@ -6,6 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use super::decoder::{Load, load};
 use super::{ContextGettable, Free, GetParams, Gettable, NewCtx, SetParams, boxed, guard, unbox};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::error::Reason;
@@ -49,6 +50,8 @@ pub const fn key_functions<K: KeyType, const ISOLATED: bool>() -> &'static [Disp
             function!(id::EXPORT, Export, export::<K>),
             function!(id::EXPORT_TYPES, Types, types::<K>),
             function!(id::DUP, Duplicate, duplicate::<K>),
+            // A key that was decoded here is for the service.
+            if ISOLATED { function!(id::LOAD, Load, load) } else { Dispatch::END },
             Dispatch::END,
         ]
     }

@@ -33,6 +33,7 @@ macro_rules! function {
 
 mod capabilities;
 mod cipher;
+mod decoder;
 mod digest;
 mod held;
 mod held_signature;
@@ -46,6 +47,7 @@ mod secret;
 mod signature;
 
 pub use cipher::cipher_functions;
+pub use decoder::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
 pub use digest::{digest_functions, xof_functions};
 pub use held::held_key_functions;
 pub use held_signature::signature_functions;
@@ -233,7 +235,9 @@ unsafe extern "C" fn query(
         abi::OP_SIGNATURE if isolated() => algorithms::ISOLATED_SIGNATURES.offered(others()),
         abi::OP_SIGNATURE if before_3_4() => algorithms::SIGNATURES_BEFORE_3_4.offered(others()),
         abi::OP_SIGNATURE => algorithms::SIGNATURES.offered(others()),
+        abi::OP_ASYM_CIPHER if isolated() && others() => algorithms::ISOLATED_CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
+        abi::OP_DECODER if isolated() && others() => algorithms::DECODERS.as_ptr(),
         abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),

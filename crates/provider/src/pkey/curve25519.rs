@@ -9,9 +9,9 @@ use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::hkdf::Hkdf;
 use millstream::hmac::HmacKey;
-use millstream::isolated::ServiceKey;
 use zeroize::Zeroizing;
 
+use super::held::OPAQUE;
 use super::{KeyType, Selection};
 use crate::abi::{INTEGER, OCTET_STRING, OsslParam, UTF8_STRING};
 use crate::cipher::random;
@@ -19,7 +19,7 @@ use crate::digest;
 use crate::error::{Reason, Result};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
-use crate::remote;
+use crate::remote::{self, PrivateKey};
 
 /// Bytes of either part.
 pub const LEN: usize = 32;
@@ -53,7 +53,7 @@ pub enum Private<S: Scheme> {
     /// In this process: as OpenSSL wants it back, and as the engine uses it.
     Here(Zeroizing<Bytes>, S::Private),
     /// In the service, which does not give it out.
-    There(ServiceKey),
+    There(PrivateKey),
 }
 
 impl<S: Scheme> Private<S> {
@@ -95,6 +95,13 @@ impl<S: Scheme> Key<S> {
     /// When there is none.
     pub fn private(&self) -> Result<&Private<S>> {
         self.private.as_deref().ok_or(Reason::NOT_A_PRIVATE_KEY)
+    }
+
+    /// Brings a private key to the service.
+    pub fn bring(provider: Provider, bytes: &[u8]) -> Result<Self> {
+        let mut key = Self::new(provider, true);
+        key.set_private(Zeroizing::new(bytes.try_into().map_err(|_| Reason::INVALID_KEY_LENGTH)?))?;
+        Ok(key)
     }
 
     /// Takes a private part, which goes to the service where the key is isolated.
@@ -305,9 +312,6 @@ impl<S: Scheme> KeyType for Key<S> {
         wanted.provider
     }
 }
-
-const OPAQUE: Reason = Reason::NOT_SUPPORTED
-    .with("the private key is in the service, which does not give it out; ask for millstream.isolated=no");
 
 /// Derives a private part of DHKEM(X25519, HKDF-SHA256) from a secret. Ref. RFC 9180 §4, §7.1.3.
 fn derive(secret: &[u8], out: &mut Bytes) -> Result<()> {

@@ -5,10 +5,10 @@
 use std::ffi::CStr;
 
 use millstream::publickey::ecdsa::{Curve, PrivateKey, PublicKey};
-use millstream::tally::Place;
+use millstream::tally::{Place, Row};
 
-use super::ec::Ec;
-use super::held::{Key, Operation};
+use super::ec::{Ec, curve_there};
+use super::held::{Isolated, Key, LACKING, Operation};
 use crate::abi::{self, keyexch as id};
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
@@ -51,19 +51,43 @@ impl Exchange {
     pub fn begin(&mut self, key: &Key<Ec>, params: Params<'_>) -> Result<()> {
         (self.key, self.peer, self.others) = (Some(key.clone()), None, None);
         self.handed = !params.is_empty();
+        if let Some(isolated) = key.isolated() {
+            self.count.bind(row(self.provider, Place::Isolated, curve_there(isolated), ""));
+            if self.handed {
+                self.others = Some(self.context(params)?);
+            }
+            return Ok(());
+        }
         let Some(private) = key.engine().private.as_ref().filter(|_| !self.handed) else {
             self.others = Some(self.context(params)?);
             return Ok(());
         };
-        static ROWS: [Rows; 3] = [const { Rows::new() }; 3];
-        let name = match private.curve() {
-            Curve::P256 => "ecdh-p256",
-            Curve::P384 => "ecdh-p384",
-            Curve::P521 => "ecdh-p521",
-        };
-        let rows = &ROWS[private.curve() as usize];
-        self.count.bind(rows.row(self.provider, Place::InProcess, name, private.kernel().name));
+        let row = row(self.provider, Place::InProcess, private.curve(), private.kernel().name);
+        self.count.bind(row);
         Ok(())
+    }
+
+    /// Returns our private part where that is in the service. Then nobody else can agree.
+    fn isolated(&self) -> Option<&Isolated> {
+        self.key.as_ref()?.isolated()
+    }
+
+    /// Has the service agree.
+    fn derive_there(&self, isolated: &Isolated, out: Out) -> Result<()> {
+        let curve = curve_there(isolated);
+        let peer = self.peer.as_ref().ok_or(Reason::MISSING_KEY)?;
+        let peer = peer.engine().public.as_ref().filter(|peer| peer.curve() == curve);
+        let peer = peer.ok_or(Reason::INVALID_KEY.with("the peer's key is for another curve"))?;
+        if self.handed {
+            return Err(LACKING);
+        }
+        if out.is_question() {
+            return out.answer(curve.bytes());
+        }
+        if out.room() < curve.bytes() {
+            return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+        }
+        out.write(&isolated.key.agree(&peer.to_bytes())?)
     }
 
     fn context(&self, params: Params<'_>) -> Result<Context> {
@@ -85,7 +109,7 @@ impl Exchange {
 
     /// Takes the peer's key.
     pub fn set_peer(&mut self, peer: &Key<Ec>) -> Result<()> {
-        if self.others.is_some() || Self::pair(&self.key, peer).is_none() {
+        if self.others.is_some() || self.isolated().is_none() && Self::pair(&self.key, peer).is_none() {
             self.others()?.set_peer(id::SET_PEER, peer.held())?;
         }
         self.peer = Some(peer.clone());
@@ -94,6 +118,15 @@ impl Exchange {
 
     /// Writes the shared secret.
     pub fn derive(&mut self, out: Out) -> Result<()> {
+        if let Some(isolated) = self.isolated() {
+            let len = isolated.size;
+            let asks = out.is_question();
+            self.derive_there(isolated, out)?;
+            if !asks {
+                self.count.add(len);
+            }
+            return Ok(());
+        }
         let pair = self.peer.as_ref().and_then(|peer| Self::pair(&self.key, peer));
         if let Some((private, public)) = pair.filter(|_| !self.handed) {
             let len = private.curve().bytes();
@@ -109,6 +142,16 @@ impl Exchange {
         }
         self.others()?.finish(id::DERIVE, out)
     }
+}
+
+fn row(provider: Provider, place: Place, curve: Curve, kernel: &str) -> Row {
+    static ROWS: [Rows; 3] = [const { Rows::new() }; 3];
+    let name = match curve {
+        Curve::P256 => "ecdh-p256",
+        Curve::P384 => "ecdh-p384",
+        Curve::P521 => "ecdh-p521",
+    };
+    ROWS[curve as usize].row(provider, place, name, kernel)
 }
 
 impl Operation for Exchange {

@@ -14,8 +14,10 @@ use millstream::publickey::ecdsa::{Curve, MAX_SIGNATURE, Message, PrivateKey};
 use millstream::tally::{Place, Row};
 
 use super::System;
-use super::ec::{Ec, Engine};
+use super::ec::{Ec, Engine, curve_there};
+use super::held::Isolated;
 use super::signature::{Asked, Named, Scheme};
+use millstream::SignatureScheme;
 use crate::count::Rows;
 use crate::provider::Provider;
 
@@ -53,16 +55,23 @@ impl Scheme for Ecdsa {
     }
 
     fn row(engine: &Engine, provider: Provider) -> Option<Row> {
-        static ROWS: [Rows; 3] = [const { Rows::new() }; 3];
         let curve = engine.curve()?;
         let kernel = engine.private.as_ref().map(PrivateKey::kernel);
         let kernel = kernel.or_else(|| engine.public.as_ref().map(|key| key.kernel()))?;
-        let name = match curve {
-            Curve::P256 => "ecdsa-p256",
-            Curve::P384 => "ecdsa-p384",
-            Curve::P521 => "ecdsa-p521",
-        };
-        Some(ROWS[curve as usize].row(provider, Place::InProcess, name, kernel.name))
+        Some(row(provider, Place::InProcess, curve, kernel.name))
+    }
+
+    fn isolated_row(isolated: &Isolated, provider: Provider) -> Row {
+        row(provider, Place::Isolated, curve_there(isolated), "")
+    }
+
+    fn there(_: &Isolated, plan: &Plan, digest: &[u8]) -> Option<SignatureScheme> {
+        let Plan { hash, deterministic, len } = *plan;
+        len.is_none_or(|len| len == digest.len()).then_some(SignatureScheme::Ecdsa { hash, deterministic })
+    }
+
+    fn encode(signature: &[u8], out: &mut [u8]) -> Option<usize> {
+        encode(signature, out)
     }
 
     fn plan(engine: &Engine, asked: &Asked<'_>) -> Option<Plan> {
@@ -109,6 +118,16 @@ impl Scheme for Ecdsa {
         let pair = &mut pair[..2 * key.curve().bytes()];
         decode(signature, pair).is_some() && key.verify(&Message::digest(plan.hash, digest), pair).is_ok()
     }
+}
+
+fn row(provider: Provider, place: Place, curve: Curve, kernel: &str) -> Row {
+    static ROWS: [Rows; 3] = [const { Rows::new() }; 3];
+    let name = match curve {
+        Curve::P256 => "ecdsa-p256",
+        Curve::P384 => "ecdsa-p384",
+        Curve::P521 => "ecdsa-p521",
+    };
+    ROWS[curve as usize].row(provider, place, name, kernel)
 }
 
 /// Writes r and s, which are side by side, as a sequence of two numbers; returns its length.

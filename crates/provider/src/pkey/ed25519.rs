@@ -10,6 +10,7 @@ use millstream::tally::Place;
 
 use super::curve25519::{Bytes, Key, Private, Scheme};
 use crate::abi::{OCTET_STRING, OsslParam, UTF8_STRING};
+use millstream::SignatureScheme;
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
 use crate::params::Params;
@@ -224,7 +225,7 @@ impl Signature {
                 signature.map_err(|why| Reason::FAILED_TO_SIGN.because(why.to_string()))?
             }
             Private::There(key) if scheme == Variant::Pure => {
-                key.sign(message)?.try_into().map_err(|_| Reason::INTERNAL)?
+                key.sign(SignatureScheme::Ed25519, message)?.try_into().map_err(|_| Reason::INTERNAL)?
             }
             Private::There(_) => return Err(PURE_ONLY),
         };

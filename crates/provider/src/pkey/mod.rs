@@ -15,6 +15,7 @@ pub mod rsa;
 pub mod rsa_cipher;
 pub mod rsa_signature;
 pub mod signature;
+pub mod stored;
 pub mod x25519;
 
 use std::ffi::CStr;
@@ -33,6 +34,8 @@ impl Selection {
     pub const PUBLIC: i32 = 2;
     /// The parameters of the group.
     pub const GROUP: i32 = 4;
+    /// All that a key has.
+    pub const ALL: i32 = 0x87;
 
     pub fn has_private(self) -> bool {
         self.0 & Self::PRIVATE != 0

@@ -4,17 +4,22 @@
 
 use std::ffi::CStr;
 
+use der::Encode;
+use der::asn1::UintRef;
 use millstream::FeatureSet;
+use millstream::cwq::Algorithm;
 use millstream::publickey::rsa::{Components, MAX_BITS, MAX_BYTES, MIN_BITS, PrivateKey, PublicKey, RSA};
 use millstream::tally::{Place, Row};
 use zeroize::Zeroizing;
 
 use super::Selection;
-use super::held::Family;
+use super::held::{Family, Isolated, Secret};
 use crate::abi::{OsslParam, UNSIGNED_INTEGER};
 use crate::count::Rows;
+use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
 use crate::libcrypto::pkey::Held;
+use crate::params::Params;
 use crate::provider::Provider;
 
 /// The family of these keys.
@@ -49,18 +54,52 @@ impl Engine {
 
     /// Returns the row in which operations with the key are counted.
     pub fn row(&self, provider: Provider) -> Option<Row> {
-        static ROWS: [Rows; 5] = [const { Rows::new() }; 5];
         let key = self.public()?;
-        let (rows, name) = match key.bits() {
-            1024 => (&ROWS[0], "rsa-1024"),
-            2048 => (&ROWS[1], "rsa-2048"),
-            3072 => (&ROWS[2], "rsa-3072"),
-            4096 => (&ROWS[3], "rsa-4096"),
-            _ => (&ROWS[4], "rsa"),
-        };
-        Some(rows.row(provider, Place::InProcess, name, key.kernel().name))
+        Some(row(provider, Place::InProcess, key.bits(), key.kernel().name))
     }
 }
+
+/// Returns the row in which operations in the service are counted.
+pub fn isolated_row(isolated: &Isolated, provider: Provider) -> Row {
+    row(provider, Place::Isolated, isolated.bits, "")
+}
+
+fn row(provider: Provider, place: Place, bits: usize, kernel: &str) -> Row {
+    static ROWS: [Rows; 5] = [const { Rows::new() }; 5];
+    let (rows, name) = match bits {
+        1024 => (&ROWS[0], "rsa-1024"),
+        2048 => (&ROWS[1], "rsa-2048"),
+        3072 => (&ROWS[2], "rsa-3072"),
+        4096 => (&ROWS[3], "rsa-4096"),
+        _ => (&ROWS[4], "rsa"),
+    };
+    rows.row(provider, place, name, kernel)
+}
+
+/// A key that is to be made.
+#[derive(Default)]
+pub struct Asked {
+    bits: Option<usize>,
+    /// True where something was asked for that the service does not do.
+    other: bool,
+}
+
+/// The bits of a key for which no number was asked.
+const USUAL_BITS: usize = 2048;
+/// The public exponent of the keys that the service makes.
+const EXPONENT: usize = 65537;
+
+/// The names of a key's numbers, in the order of an `RSAPrivateKey` (RFC 8017 §A.1.2).
+const NUMBERS: [&CStr; 8] = [
+    c"n",
+    c"e",
+    c"d",
+    c"rsa-factor1",
+    c"rsa-factor2",
+    c"rsa-exponent1",
+    c"rsa-exponent2",
+    c"rsa-coefficient1",
+];
 
 impl Family for Rsa {
     const NAMES: &'static CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
@@ -77,6 +116,7 @@ impl Family for Rsa {
         OsslParam::END,
     ];
     type Engine = Engine;
+    type Asked = Asked;
 
     fn engine(held: &Held) -> Engine {
         // The numbers fill the stack of a job.
@@ -87,6 +127,76 @@ impl Family for Rsa {
     fn operation(_: i32) -> Option<&'static CStr> {
         Some(c"RSA")
     }
+
+    fn secret(params: Params<'_>) -> Result<Option<Secret>> {
+        let mut numbers: [Zeroizing<Vec<u8>>; 8] = Default::default();
+        for (number, name) in numbers.iter_mut().zip(NUMBERS) {
+            // A key without primes is none of the service's.
+            let Some(param) = params.find(name) else { return Ok(None) };
+            *number = Zeroizing::new(vec![0; param.number_len()?]);
+            param.copy_big_endian(number)?;
+        }
+        let bits = numbers[0]
+            .iter()
+            .position(|byte| *byte != 0)
+            .map_or(0, |first| (numbers[0].len() - first) * 8 - numbers[0][first].leading_zeros() as usize);
+        if params.find(c"rsa-factor3").is_some() || !(MIN_BITS..=MAX_BITS).contains(&bits) {
+            return Ok(None);
+        }
+        encoded(&numbers).map(Some).ok_or(Reason::INVALID_KEY)
+    }
+
+    fn tell_public(
+        _: Algorithm,
+        public: &[u8],
+        taker: &mut dyn FnMut(Params<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let key: pkcs1::RsaPublicKey<UintRef<'_>> =
+            der::Decode::from_der(public).map_err(|_| Reason::INTERNAL)?;
+        let [n, e] = [key.modulus, key.public_exponent].map(|number| {
+            let mut native = number.as_bytes().to_vec();
+            super::big_endian(&mut native);
+            native
+        });
+        OsslParam::tell(&[(c"n", UNSIGNED_INTEGER, &n), (c"e", UNSIGNED_INTEGER, &e)], taker)
+    }
+
+    fn ask(asked: &mut Asked, params: Params<'_>) {
+        for param in params {
+            match param.key().to_bytes() {
+                b"bits" => asked.bits = param.size().ok(),
+                b"e" if param.size() == Ok(EXPONENT) => {}
+                b"primes" if param.size() == Ok(2) => {}
+                b"properties" => {}
+                _ => asked.other = true,
+            }
+        }
+    }
+
+    fn made_there(asked: &Asked) -> Option<(Algorithm, usize)> {
+        let bits = asked.bits.unwrap_or(USUAL_BITS);
+        let fits = !asked.other && (MIN_BITS..=MAX_BITS).contains(&bits) && bits.is_multiple_of(8);
+        fits.then_some((Algorithm::Rsa, bits / 8))
+    }
+}
+
+/// Encodes a private key from its numbers.
+fn encoded(numbers: &[Zeroizing<Vec<u8>>; 8]) -> Option<Secret> {
+    let number = |at: usize| UintRef::new(&numbers[at]).ok();
+    let key = pkcs1::RsaPrivateKey {
+        modulus: number(0)?,
+        public_exponent: number(1)?,
+        private_exponent: number(2)?,
+        prime1: number(3)?,
+        prime2: number(4)?,
+        exponent1: number(5)?,
+        exponent2: number(6)?,
+        coefficient: number(7)?,
+        other_prime_infos: None,
+    };
+    let mut bytes = Zeroizing::new(vec![0; usize::try_from(key.encoded_len().ok()?).ok()?]);
+    key.encode_to_slice(&mut bytes).ok()?;
+    Some(Secret { algorithm: Algorithm::Rsa, bytes })
 }
 
 /// Reads the numbers of a key; none if the engine has no keys of this size, or would be slower than the default provider.

@@ -11,11 +11,12 @@ use millstream::publickey::rsa::{MAX_BYTES, Oaep};
 use zeroize::Zeroizing;
 
 use super::System;
-use super::held::{Key, Operation};
-use super::rsa::{Engine, Rsa};
+use super::held::{Isolated, Key, LACKING, Operation};
+use super::rsa::{Engine, Rsa, isolated_row};
 use super::rsa_signature::{BARE, OAEP, PKCS1};
 use super::signature::Named;
 use crate::abi::{self, asym_cipher as id};
+use millstream::DecryptionScheme;
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
@@ -54,7 +55,40 @@ struct State {
 enum Plan {
     Pkcs1,
     Bare,
-    Oaep { hash: Hash, mgf: Hash, label: Vec<u8> },
+    Oaep {
+        hash: Hash,
+        mgf: Hash,
+        label: Vec<u8>,
+    },
+    /// PKCS#1 v1.5 of a secret that begins with one of these versions. Only the service has it.
+    Tls {
+        client: i32,
+        negotiated: Option<i32>,
+    },
+}
+
+/// OpenSSL's number of that padding.
+const TLS: i32 = 7;
+
+/// Bytes of a secret of TLS.
+const PREMASTER: usize = 48;
+
+/// Returns the secret of a message, or a random one where the message is none: its sender must not learn which (RFC 5246 §7.4.7.1).
+///
+/// The service decrypts with implicit rejection, so a message of the wrong length tells nothing of the padding. The versions are
+/// compared without a branch.
+fn premaster(message: &[u8], client: i32, negotiated: Option<i32>) -> Result<Zeroizing<[u8; PREMASTER]>> {
+    let mut secret = Zeroizing::new([0; PREMASTER]);
+    crate::cipher::random(&mut *secret)?;
+    if message.len() == PREMASTER {
+        let differs = |version: i32| (version as u16 ^ u16::from_be_bytes([message[0], message[1]])) as u32;
+        // Some old clients send the version that was negotiated instead of their own.
+        let differs = negotiated.map_or(u32::MAX, differs).min(differs(client));
+        // All ones where the version is right.
+        let take = (differs.wrapping_sub(1) >> 16 >> 8) as u8;
+        secret.iter_mut().zip(message).for_each(|(place, byte)| *place ^= (*place ^ byte) & take);
+    }
+    Ok(secret)
 }
 
 impl Cipher {
@@ -67,7 +101,9 @@ impl Cipher {
         let mut others = Context::new(key.held().clone(), &NUMBERS, c"RSA", None)?;
         let number = if encrypts { id::ENCRYPT_INIT } else { id::DECRYPT_INIT };
         others.init(number, false, params)?;
-        if let Some(row) = key.engine().row(self.provider) {
+        let isolated = key.isolated().filter(|_| !encrypts);
+        let isolated = isolated.map(|isolated| isolated_row(isolated, self.provider));
+        if let Some(row) = isolated.or_else(|| key.engine().row(self.provider)) {
             self.count.bind(row);
         }
         self.state = Some(State { key: key.clone(), others });
@@ -110,6 +146,44 @@ impl Cipher {
         }
     }
 
+    /// Returns the steps of the service; none if it lacks one of them. PKCS#1 v1.5 it decrypts with implicit rejection, whatever the
+    /// version of OpenSSL: to tell of a wrong padding would let others decrypt with the key.
+    fn plan_there(&self) -> Option<Plan> {
+        let others = &self.state.as_ref()?.others;
+        match others.numbers([c"pad-mode", c"implicit-rejection"]) {
+            [Some(PKCS1), None | Some(1)] => Some(Plan::Pkcs1),
+            [Some(TLS), _] => {
+                let versions = others.numbers([c"tls-client-version", c"tls-negotiated-version"]);
+                let [client, negotiated] = versions.map(|version| version.filter(|version| *version > 0));
+                Some(Plan::Tls { client: client?, negotiated })
+            }
+            _ => self.plan(),
+        }
+    }
+
+    /// Has the service decrypt.
+    fn decrypt_there(&self, isolated: &Isolated, out: Out, input: &[u8]) -> Result<()> {
+        let plan = self.plan_there().filter(|_| !self.handed).ok_or(LACKING)?;
+        if let Plan::Tls { client, negotiated } = plan {
+            if out.is_question() {
+                return out.answer(PREMASTER);
+            }
+            let message = isolated.key.decrypt(DecryptionScheme::RsaPkcs1, input)?;
+            return out.write(&*premaster(&message, client, negotiated)?);
+        }
+        if out.is_question() {
+            return out.answer(isolated.size);
+        }
+        let scheme = match &plan {
+            Plan::Bare => DecryptionScheme::RsaRaw,
+            Plan::Oaep { hash, mgf, label } => {
+                DecryptionScheme::RsaOaep { hash: *hash, mgf_hash: *mgf, label }
+            }
+            Plan::Pkcs1 | Plan::Tls { .. } => DecryptionScheme::RsaPkcs1,
+        };
+        out.write(&isolated.key.decrypt(scheme, input)?)
+    }
+
     /// Has the engine do it, where it can.
     fn run(encrypts: bool, engine: &Engine, plan: &Plan, input: &[u8], out: &mut [u8]) -> Option<usize> {
         let bare = |done: std::result::Result<(), _>, out: &mut [u8]| done.map(|()| out.len());
@@ -146,6 +220,15 @@ impl Cipher {
     /// A failure of the engine's is left to the other provider, which then fails in its own words. That takes longer, but whoever sees
     /// the time sees the failure too, and each failure takes the same.
     pub fn transform(&mut self, out: Out, input: &[u8]) -> Result<()> {
+        if !self.encrypts
+            && let Some(isolated) = self.state.as_ref().and_then(|state| state.key.isolated())
+        {
+            self.decrypt_there(isolated, out, input)?;
+            if !out.is_question() {
+                self.count.add(input.len());
+            }
+            return Ok(());
+        }
         let size = self.state()?.key.engine().public().map(|key| key.size());
         if !self.handed && !out.is_question() && size.is_some_and(|size| out.room() >= size) {
             let mut result = Zeroizing::new([0; MAX_BYTES]);

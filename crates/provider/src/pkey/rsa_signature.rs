@@ -12,9 +12,10 @@ use millstream::publickey::rsa::Pss;
 use millstream::tally::Row;
 
 use super::System;
-use super::held::Family;
-use super::rsa::{Engine, Rsa};
+use super::held::{Family, Isolated};
+use super::rsa::{Engine, Rsa, isolated_row};
 use super::signature::{Asked, Named, Scheme};
+use millstream::SignatureScheme;
 use crate::provider::Provider;
 
 /// OpenSSL's numbers of the paddings.
@@ -111,6 +112,22 @@ impl Scheme for RsaSignature {
 
     fn row(engine: &Engine, provider: Provider) -> Option<Row> {
         engine.row(provider)
+    }
+
+    fn isolated_row(isolated: &Isolated, provider: Provider) -> Row {
+        isolated_row(isolated, provider)
+    }
+
+    fn there(isolated: &Isolated, plan: &Plan, _: &[u8]) -> Option<SignatureScheme> {
+        Some(match *plan {
+            Plan::Pkcs1(hash) => SignatureScheme::RsaPkcs1 { hash: Some(hash) },
+            Plan::Encoded => SignatureScheme::RsaPkcs1 { hash: None },
+            Plan::Bare => SignatureScheme::RsaRaw,
+            Plan::Pss { hash, mgf, salt } => {
+                let salt_len = salt.made(hash, longest(isolated.bits, hash)?);
+                SignatureScheme::RsaPss { hash, mgf_hash: mgf, salt_len: u16::try_from(salt_len).ok()? }
+            }
+        })
     }
 
     fn plan(_: &Engine, asked: &Asked<'_>) -> Option<Plan> {

@@ -3,7 +3,7 @@
 //! Parameters that a caller sets are kept by a context of that provider, so that every parameter means here what it means there, and is refused in the
 //! same words; it is made when it is first needed. The message is hashed here if the digest is one of ours. When the signature
 //! is made or compared, the engine does it if it has the key and knows all that was set; else the other provider gets the
-//! digest. It gets it too when the engine fails, and says why.
+//! digest. It gets it too when the engine fails, and says why. A key whose private part is in the service signs there or not at all.
 //!
 //! Ref. provider-signature(7).
 
@@ -12,9 +12,10 @@ use std::ffi::{CStr, CString};
 use millstream::hash::{Hash, Hasher};
 use millstream::tally::Row;
 
-use super::held::{Family, Key, Operation};
+use super::held::{Family, Isolated, Key, LACKING, Operation};
 use crate::abi::{self, signature as id};
 use crate::algorithms::digest_named;
+use millstream::SignatureScheme;
 use crate::count::Count;
 use crate::digest;
 use crate::error::{Reason, Result};
@@ -51,6 +52,15 @@ pub trait Scheme: 'static {
     fn plan(engine: &Engine<Self>, asked: &Asked<'_>) -> Option<Self::Plan>;
     /// Writes a signature to the front of `out`; returns its length, or none if the engine fails.
     fn sign(engine: &Engine<Self>, plan: &Self::Plan, digest: &[u8], out: &mut [u8]) -> Option<usize>;
+    /// Returns the row in which signatures of the service are counted.
+    fn isolated_row(isolated: &Isolated, provider: Provider) -> Row;
+    /// Returns the service's scheme for the same steps; none if it lacks one of them.
+    fn there(isolated: &Isolated, plan: &Self::Plan, digest: &[u8]) -> Option<SignatureScheme>;
+    /// Writes a signature of the service's to the front of `out`; returns its length.
+    fn encode(signature: &[u8], out: &mut [u8]) -> Option<usize> {
+        out.get_mut(..signature.len())?.copy_from_slice(signature);
+        Some(signature.len())
+    }
     /// Compares a signature. A signature that does not verify is compared once more by the other provider.
     fn verify(engine: &Engine<Self>, plan: &Self::Plan, digest: &[u8], signature: &[u8]) -> bool;
 }
@@ -193,7 +203,9 @@ impl<S: Scheme> Signature<S> {
                 (self.others, self.handed) = (None, self.properties.as_deref().is_some_and(excludes));
                 self.said.clear();
                 self.digest = digest.map(CStr::to_owned);
-                if let Some(row) = S::row(key.engine(), self.provider) {
+                let isolated = key.isolated().filter(|_| begun.signs());
+                let isolated = isolated.map(|isolated| S::isolated_row(isolated, self.provider));
+                if let Some(row) = isolated.or_else(|| S::row(key.engine(), self.provider)) {
                     self.count.bind(row);
                 }
             }
@@ -231,11 +243,18 @@ impl<S: Scheme> Signature<S> {
         Ok(())
     }
 
-    /// Tells whether the engine may have a part in the operation.
+    /// Tells whether the engine may have a part in the operation, or the service.
     fn is_ours(&self) -> Result<bool> {
-        let engine = self.key()?.engine();
         let hashed = !self.begun.hashes() || self.named().ours().is_some();
-        Ok(!self.handed && hashed && self.begun != Begun::Recover && S::has(engine, self.begun.signs()))
+        if self.handed || !hashed || self.begun == Begun::Recover {
+            return Ok(false);
+        }
+        Ok(self.signs_there().is_some() || S::has(self.key()?.engine(), self.begun.signs()))
+    }
+
+    /// Returns the private part in the service that is to sign. Then nobody else can.
+    fn signs_there(&self) -> Option<&Isolated> {
+        self.key.as_ref().filter(|_| self.begun.signs())?.isolated()
     }
 
     /// Tells whether the digest is one that a policy of the system's may forbid in signatures. The other provider knows it, and is asked
@@ -324,7 +343,11 @@ impl<S: Scheme> Signature<S> {
 
     /// Returns the most bytes of a signature, where the engine may make it.
     fn size(&self) -> Result<Option<usize>> {
-        Ok(if self.is_ours()? { Some(S::size(self.key()?.engine())) } else { None })
+        if !self.is_ours()? {
+            return Ok(None);
+        }
+        let isolated = self.signs_there().map(|isolated| isolated.size);
+        Ok(Some(isolated.unwrap_or_else(|| self.key.as_ref().map_or(0, |key| S::size(key.engine())))))
     }
 
     /// Ends the message, and signs it.
@@ -334,11 +357,12 @@ impl<S: Scheme> Signature<S> {
         {
             return out.answer(size);
         }
-        if out.is_question() {
+        if out.is_question() && self.signs_there().is_none() {
             return self.others()?.finish(id::DIGEST_SIGN_FINAL, out);
         }
         match self.hashed()? {
             Some(digest) => self.produce(&digest, out),
+            None if self.signs_there().is_some() => Err(LACKING),
             None => self.others()?.finish(id::DIGEST_SIGN_FINAL, out),
         }
     }
@@ -351,6 +375,7 @@ impl<S: Scheme> Signature<S> {
                 self.fed = signed.len();
                 self.produce(signed, out)
             }
+            _ if self.signs_there().is_some() => Err(LACKING),
             _ => self.others()?.transform(id::SIGN, out, signed),
         }
     }
@@ -368,7 +393,25 @@ impl<S: Scheme> Signature<S> {
         if S::DEEP { Job::with_stack(self.provider, || Ok(engine())) } else { Ok(engine()) }
     }
 
+    /// Has the service sign.
+    fn produce_there(&self, isolated: &Isolated, signed: &[u8], out: Out) -> Result<()> {
+        let plan = self.plan().ok_or(LACKING)?;
+        let scheme = S::there(isolated, &plan, signed).ok_or(LACKING)?;
+        if out.room() < isolated.size {
+            return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+        }
+        let mut signature = [0; LONGEST];
+        let made = isolated.key.sign(scheme, signed)?;
+        let len = S::encode(&made, &mut signature).ok_or(Reason::INTERNAL)?;
+        out.write(&signature[..len])
+    }
+
     fn produce(&mut self, signed: &[u8], out: Out) -> Result<()> {
+        if let Some(isolated) = self.signs_there() {
+            self.produce_there(isolated, signed, out)?;
+            self.count.add(self.fed);
+            return Ok(());
+        }
         let engine = self.key()?.engine();
         if let Some(plan) = self.plan().filter(|_| out.room() >= S::size(engine)) {
             let mut signature = [0; LONGEST];

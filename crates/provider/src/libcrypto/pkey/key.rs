@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -111,6 +112,24 @@ impl Held {
                 (key, selection, taker, argument)
             )
         })
+    }
+
+    /// Calls `taker` with the selected parts.
+    pub fn with_parts(
+        &self,
+        selection: c_int,
+        taker: &mut dyn FnMut(Params<'_>) -> Result<()>,
+    ) -> Result<()> {
+        type Taker<'a> = &'a mut dyn FnMut(Params<'_>) -> Result<()>;
+        unsafe extern "C" fn take(params: *const OsslParam, argument: *mut c_void) -> c_int {
+            // SAFETY: the argument is that of the call below, and the array is terminated.
+            let (taker, params) = unsafe { (&mut *argument.cast::<Taker<'_>>(), Params::new(params)) };
+            let taken = catch_unwind(AssertUnwindSafe(|| taker(params)));
+            c_int::from(matches!(taken, Ok(Ok(()))))
+        }
+        let mut taker: Taker<'_> = taker;
+        // SAFETY: the function takes the argument as what it is, and only during the call.
+        unsafe { self.export(selection, take, (&raw mut taker).cast()) }
     }
 
     pub fn get(&self, params: Params<'_>) -> Result<()> {

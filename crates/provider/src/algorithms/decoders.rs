@@ -1,0 +1,58 @@
+//! The decoders of private keys for the service.
+
+use crate::abi::OsslAlgorithm;
+use crate::ffi::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
+use crate::pkey::ec::Ec;
+use crate::pkey::ed25519::Ed25519;
+use crate::pkey::rsa::Rsa;
+use crate::pkey::x25519::X25519;
+
+/// Builds the properties of a decoder.
+macro_rules! of {
+    ($input:literal $(, $structure:literal)?) => {
+        match std::ffi::CStr::from_bytes_with_nul(
+            concat!(
+                "provider=millstream,millstream.accelerated=yes,millstream.isolated=yes,input=",
+                $input, $(",structure=", $structure,)? "\0"
+            )
+            .as_bytes(),
+        ) {
+            Ok(properties) => properties,
+            Err(_) => panic!("a text that ends with zero"),
+        }
+    };
+}
+
+const fn keys<K: Decoded>(name: &'static std::ffi::CStr) -> [OsslAlgorithm; 3] {
+    let functions = key_decoder_functions::<K>();
+    [
+        OsslAlgorithm::new(name, of!("der", "millstream"), functions),
+        OsslAlgorithm::new(name, of!("der", "type-specific"), functions),
+        // What OpenSSL has decrypted, it passes on with its type.
+        OsslAlgorithm::new(name, of!("der", "PrivateKeyInfo"), functions),
+    ]
+}
+
+const EC_KEYS: [OsslAlgorithm; 3] = keys::<Ec>(c"EC:id-ecPublicKey:1.2.840.10045.2.1");
+const RSA_KEYS: [OsslAlgorithm; 3] = keys::<Rsa>(c"RSA:rsaEncryption:1.2.840.113549.1.1.1");
+const X25519_KEYS: [OsslAlgorithm; 3] = keys::<X25519>(c"X25519:1.3.101.110");
+const ED25519_KEYS: [OsslAlgorithm; 3] = keys::<Ed25519>(c"ED25519:1.3.101.112");
+
+/// The decoders, offered where there is a service. Of those of one name OpenSSL tries the last first.
+pub static DECODERS: &[OsslAlgorithm] = &[
+    EC_KEYS[0],
+    EC_KEYS[1],
+    EC_KEYS[2],
+    RSA_KEYS[0],
+    RSA_KEYS[1],
+    RSA_KEYS[2],
+    X25519_KEYS[0],
+    X25519_KEYS[2],
+    ED25519_KEYS[0],
+    ED25519_KEYS[2],
+    OsslAlgorithm::new(c"DER", of!("der", "PrivateKeyInfo"), TYPE_DECODER_FUNCTIONS),
+    // A caller who does not say the structure means any.
+    OsslAlgorithm::new(c"DER", of!("der"), TYPE_DECODER_FUNCTIONS),
+    OsslAlgorithm::new(c"DER", of!("pem"), PEM_DECODER_FUNCTIONS),
+    OsslAlgorithm::END,
+];

@@ -1,0 +1,350 @@
+//! Decoders of private keys for the service, and how a key of ours is loaded that they have read.
+//!
+//! OpenSSL goes from a file to a key in steps, each of which is a decoder's. Ours are the PEM of a private key, the DER of one
+//! whose type is not known yet, and the DER of a type. The first two pass on a structure that only the third has, so no decoder of another
+//! provider reads the key on the way, to leave copies in memory that it frees. What is none of the service's keys they leave alone,
+//! and OpenSSL asks the next decoder.
+//!
+//! Ref. provider-decoder(7), provider-object(7).
+//!
+//! # Safety
+//! As at the [border](super) everywhere. A reference to a key is the address of a pointer to its box; whoever takes the key writes null there.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+
+use millstream::cwq::Algorithm;
+use zeroize::Zeroizing;
+
+use super::{Free, NewCtx, guard, unbox};
+use crate::abi::{Dispatch, INTEGER, OCTET_STRING, OsslParam, UTF8_STRING, decoder as id};
+use crate::error::{Reason, Result};
+use crate::libcrypto::pkey::Callback;
+use crate::pkey::curve25519;
+use crate::pkey::ec::Ec;
+use crate::pkey::ed25519::Ed25519;
+use crate::pkey::held::{self, Secret};
+use crate::pkey::rsa::Rsa;
+use crate::pkey::x25519::X25519;
+use crate::pkey::{Selection, stored};
+use crate::provider::{Bio, Provider};
+
+pub(super) type Load = unsafe extern "C" fn(*const c_void, usize) -> *mut c_void;
+type Selects = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+type Decode = unsafe extern "C" fn(
+    *mut c_void,
+    *mut Bio,
+    c_int,
+    Option<Callback>,
+    *mut c_void,
+    *const c_void,
+    *mut c_void,
+) -> c_int;
+type Export = unsafe extern "C" fn(*mut c_void, *const c_void, usize, Option<Callback>, *mut c_void) -> c_int;
+
+/// The structure that these decoders pass to each other.
+const OURS: &[u8] = b"millstream";
+
+/// A type of key that is decoded.
+pub trait Decoded: 'static {
+    /// The key that OpenSSL holds.
+    type Key;
+
+    /// Tells whether a key is of the type.
+    fn takes(algorithm: Algorithm) -> bool;
+    /// Brings a key to the service.
+    fn bring(provider: Provider, secret: &Secret) -> Result<Self::Key>;
+}
+
+macro_rules! decoded {
+    ($($type:ident: $key:ty = $($algorithm:ident)|+, $bring:expr;)*) => {
+        $(impl Decoded for $type {
+            type Key = $key;
+
+            fn takes(algorithm: Algorithm) -> bool {
+                matches!(algorithm, $(Algorithm::$algorithm)|+)
+            }
+
+            fn bring(provider: Provider, secret: &Secret) -> Result<$key> {
+                $bring(provider, secret)
+            }
+        })*
+    };
+}
+
+decoded! {
+    Ec: held::Key<Ec> = P256 | P384 | P521, held::Key::bring;
+    Rsa: held::Key<Rsa> = Rsa, held::Key::bring;
+    X25519: curve25519::Key<X25519> = X25519,
+        |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
+    Ed25519: curve25519::Key<Ed25519> = Ed25519,
+        |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
+}
+
+/// Returns OpenSSL's name of a key's type.
+fn type_name(algorithm: Algorithm) -> &'static [u8] {
+    match algorithm {
+        Algorithm::Rsa => b"RSA",
+        Algorithm::X25519 => b"X25519",
+        Algorithm::Ed25519 => b"ED25519",
+        _ => b"EC",
+    }
+}
+
+/// The functions of the decoder from DER to keys of a type.
+pub const fn key_decoder_functions<K: Decoded>() -> &'static [Dispatch] {
+    const {
+        &[
+            function!(id::NEWCTX, NewCtx, new),
+            function!(id::FREECTX, Free, free),
+            function!(id::DOES_SELECTION, Selects, selects),
+            function!(id::DECODE, Decode, decode_key::<K>),
+            function!(id::EXPORT_OBJECT, Export, export),
+            Dispatch::END,
+        ]
+    }
+}
+
+/// The functions of the decoder that finds the type of a key in DER.
+pub const TYPE_DECODER_FUNCTIONS: &[Dispatch] = &[
+    function!(id::NEWCTX, NewCtx, new),
+    function!(id::FREECTX, Free, free),
+    function!(id::DOES_SELECTION, Selects, selects),
+    function!(id::DECODE, Decode, decode_der),
+    Dispatch::END,
+];
+
+/// The functions of the decoder from PEM to DER.
+pub const PEM_DECODER_FUNCTIONS: &[Dispatch] = &[
+    function!(id::NEWCTX, NewCtx, new),
+    function!(id::FREECTX, Free, free),
+    function!(id::DOES_SELECTION, Selects, selects),
+    function!(id::DECODE, Decode, decode_pem),
+    Dispatch::END,
+];
+
+/// A decoder needs nothing but the provider, so that is its context.
+unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
+    provider
+}
+
+unsafe extern "C" fn free(_: *mut c_void) {}
+
+/// Tells whether private keys are selected. Nothing selected is all.
+unsafe extern "C" fn selects(_: *mut c_void, selection: c_int) -> c_int {
+    c_int::from(selection == 0 || Selection(selection).has_private())
+}
+
+/// Hands a key over that was decoded here.
+///
+/// # Safety
+/// `reference` is a reference to a key, as the [module](self) says.
+pub(super) unsafe extern "C" fn load(reference: *const c_void, len: usize) -> *mut c_void {
+    if reference.is_null() || len != size_of::<*mut c_void>() {
+        return ptr::null_mut();
+    }
+    // SAFETY: the place of a pointer, which is the decoder's own. OpenSSL passes it on as read-only.
+    unsafe { ptr::replace(reference.cast_mut().cast::<*mut c_void>(), ptr::null_mut()) }
+}
+
+/// The key is in the service, so other providers get nothing of it.
+unsafe extern "C" fn export(
+    provider: *mut c_void,
+    _: *const c_void,
+    _: usize,
+    _: Option<Callback>,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: the decoder's context is the provider.
+    let provider = unsafe { Provider::from_raw(provider) };
+    guard(|| provider, || Err(held::OPAQUE))
+}
+
+/// A call of a decoder: the input, and the function to which what was found in it is passed.
+struct Call {
+    provider: Provider,
+    bio: *mut Bio,
+    taker: Callback,
+    argument: *mut c_void,
+}
+
+impl Call {
+    /// Passes something on. Returns what the taker says, which has raised its errors itself.
+    ///
+    /// # Safety
+    /// The taker may be called with these parameters.
+    unsafe fn pass(&self, parts: &[OsslParam]) -> Result<()> {
+        let mut kind = id::OBJECT_PKEY;
+        let kind = OsslParam {
+            data: (&raw mut kind).cast(),
+            data_size: size_of::<c_int>(),
+            ..OsslParam::described(c"type", INTEGER)
+        };
+        let params: Vec<OsslParam> = [kind].iter().chain(parts).chain([&OsslParam::END]).copied().collect();
+        // SAFETY: the caller's promise; the array is terminated, and its values live as long as the call.
+        if unsafe { (self.taker)(params.as_ptr(), self.argument) } == 0 { Err(Reason::TOLD) } else { Ok(()) }
+    }
+
+    /// Passes DER on for the decoder of its type.
+    fn pass_der(&self, der: &[u8], secret: &Secret) -> Result<()> {
+        let params = [
+            filled(c"data-type", UTF8_STRING, type_name(secret.algorithm)),
+            filled(c"data-structure", UTF8_STRING, OURS),
+            filled(c"data", OCTET_STRING, der),
+        ];
+        // SAFETY: parameters of an object that is data.
+        unsafe { self.pass(&params) }
+    }
+
+    /// Reads one value of DER; none where there is none, or it is too long for a key.
+    fn read_der(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let mut der = Zeroizing::new(Vec::with_capacity(stored::LONGEST));
+        self.read_to(&mut der, 2)?;
+        // The length is in this byte, or in as many as it says (X.690 §8.1.3).
+        let mut len = usize::from(der[1]);
+        if len >= 0x80 {
+            let octets = len - 0x80;
+            if !(1..=2).contains(&octets) {
+                return None;
+            }
+            self.read_to(&mut der, 2 + octets)?;
+            len = der[2..].iter().fold(0, |len, octet| len << 8 | usize::from(*octet));
+        }
+        let whole = der.len() + len;
+        let fits = der[0] == 0x30 && whole <= stored::LONGEST;
+        if fits { self.read_to(&mut der, whole) } else { None }?;
+        Some(der)
+    }
+
+    /// Reads until there are `len` bytes.
+    fn read_to(&self, bytes: &mut Vec<u8>, len: usize) -> Option<()> {
+        let mut filled = bytes.len();
+        bytes.resize(len, 0);
+        while filled < len {
+            filled += self.provider.read(self.bio, &mut bytes[filled..]).filter(|read| *read > 0)?;
+        }
+        Some(())
+    }
+}
+
+fn filled(name: &'static CStr, data_type: u32, value: &[u8]) -> OsslParam {
+    OsslParam {
+        data: value.as_ptr().cast_mut().cast(),
+        data_size: value.len(),
+        ..OsslParam::described(name, data_type)
+    }
+}
+
+/// Decodes where private keys are selected. An input that is none of ours is no failure.
+///
+/// # Safety
+/// The arguments are those of a decoder's function.
+unsafe fn decode(
+    provider: *mut c_void,
+    bio: *mut Bio,
+    selection: c_int,
+    taker: Option<Callback>,
+    argument: *mut c_void,
+    inner: impl FnOnce(&Call) -> Result<()>,
+) -> c_int {
+    // SAFETY: the decoder's context is the provider.
+    let provider = unsafe { Provider::from_raw(provider) };
+    guard(
+        || provider,
+        || {
+            if selection != 0 && !Selection(selection).has_private() {
+                return Ok(());
+            }
+            let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
+            inner(&Call { provider, bio, taker, argument })
+        },
+    )
+}
+
+unsafe extern "C" fn decode_pem(
+    provider: *mut c_void,
+    bio: *mut Bio,
+    selection: c_int,
+    taker: Option<Callback>,
+    argument: *mut c_void,
+    _: *const c_void,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: a decoder's arguments.
+    unsafe {
+        decode(provider, bio, selection, taker, argument, |call| {
+            let der = stored::read_pem(|place| call.provider.read_line(bio, place));
+            let Some((der, secret)) = der.and_then(|der| stored::read(&der).map(|secret| (der, secret)))
+            else {
+                return Ok(());
+            };
+            call.pass_der(&der, &secret)
+        })
+    }
+}
+
+unsafe extern "C" fn decode_der(
+    provider: *mut c_void,
+    bio: *mut Bio,
+    selection: c_int,
+    taker: Option<Callback>,
+    argument: *mut c_void,
+    _: *const c_void,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: a decoder's arguments.
+    unsafe {
+        decode(provider, bio, selection, taker, argument, |call| {
+            let Some(der) = call.read_der() else { return Ok(()) };
+            stored::read(&der).map_or(Ok(()), |secret| call.pass_der(&der, &secret))
+        })
+    }
+}
+
+unsafe extern "C" fn decode_key<K: Decoded>(
+    provider: *mut c_void,
+    bio: *mut Bio,
+    selection: c_int,
+    taker: Option<Callback>,
+    argument: *mut c_void,
+    _: *const c_void,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: a decoder's arguments.
+    unsafe {
+        decode(provider, bio, selection, taker, argument, |call| {
+            let secret = call.read_der().and_then(|der| stored::read(&der));
+            let Some(secret) = secret.filter(|secret| K::takes(secret.algorithm)) else { return Ok(()) };
+            let mut reference = Reference::<K::Key>::new(K::bring(call.provider, &secret)?);
+            reference.pass(call, type_name(secret.algorithm))
+        })
+    }
+}
+
+/// A key that OpenSSL may take.
+struct Reference<T>(*mut c_void, PhantomData<T>);
+
+impl<T> Reference<T> {
+    fn new(key: T) -> Self {
+        Reference(Box::into_raw(Box::new(key)).cast(), PhantomData)
+    }
+
+    fn pass(&mut self, call: &Call, name: &'static [u8]) -> Result<()> {
+        let place = OsslParam {
+            data: (&raw mut self.0).cast(),
+            data_size: size_of::<*mut c_void>(),
+            ..OsslParam::described(c"reference", OCTET_STRING)
+        };
+        // SAFETY: parameters of an object that is a reference, which lives as long as the call.
+        unsafe { call.pass(&[filled(c"data-type", UTF8_STRING, name), place]) }
+    }
+}
+
+impl<T> Drop for Reference<T> {
+    fn drop(&mut self) {
+        // SAFETY: a box of ours that nobody has taken, or null.
+        unsafe { unbox::<T>(self.0) };
+    }
+}
