@@ -25,6 +25,12 @@ impl Certificate {
         Certificate::make(place, "ecdsa", &["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
     }
 
+    /// Makes one with a key of Ed25519.
+    #[track_caller]
+    pub fn ed25519(place: &Place) -> Certificate {
+        Certificate::make(place, "ed25519", &["ed25519"])
+    }
+
     /// Makes one with a DSA key of 1024 bits, as the oldest suites want.
     #[track_caller]
     pub fn dsa(place: &Place) -> Certificate {

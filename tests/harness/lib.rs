@@ -10,6 +10,7 @@ mod artifacts;
 pub mod certificate;
 mod counters;
 mod debian;
+pub mod memory;
 mod nginx;
 pub mod observe;
 mod openssl;

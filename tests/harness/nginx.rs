@@ -38,8 +38,21 @@ impl Nginx {
         workers: usize,
         server: &str,
     ) -> Nginx {
+        Nginx::start_with(Certificate::ecdsa(place), words, place, side, openssl, workers, server)
+    }
+
+    /// Starts it in the same way with that certificate. `server` may name others.
+    #[track_caller]
+    pub fn start_with(
+        certificate: Certificate,
+        words: &[&str],
+        place: &Place,
+        side: &Side,
+        openssl: &OpenSsl,
+        workers: usize,
+        server: &str,
+    ) -> Nginx {
         let port = free_port();
-        let certificate = Certificate::ecdsa(place);
         let folder = place.make("nginx");
         let at = folder.display();
         let log = folder.join("error.log");

@@ -111,8 +111,8 @@ providers = providers
 alg_section = algorithms
 random = random
 [providers]
-millstream = millstream_provider
 default = default_provider
+millstream = millstream_provider
 [millstream_provider]
 module = {module}
 activate = 1

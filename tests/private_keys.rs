@@ -1,0 +1,223 @@
+//! Private keys that programs load from files, in a service: TLS servers sign there, and their memory has nothing of the keys.
+
+use std::process::{Command, Stdio};
+
+use millstream_tests::certificate::Certificate;
+use millstream_tests::memory::Secrets;
+use millstream_tests::{
+    Nginx, OpenSsl, Place, Provider, Running, Service, Side, eventually, free_port, program, run, signal,
+    with_each_openssl,
+};
+use rustix::process::Signal;
+
+/// A kind of key: its name, the certificate, and the names under which signatures are counted.
+type Kind = (&'static str, fn(&Place) -> Certificate, &'static str);
+
+const KINDS: &[Kind] = &[
+    ("ecdsa", Certificate::ecdsa, "ecdsa-p256"),
+    ("rsa", Certificate::rsa, "rsa-2048"),
+    ("ed25519", Certificate::ed25519, "ed25519"),
+];
+
+const HANDSHAKES: u64 = 3;
+
+/// `openssl s_server`, which answers each request with a page.
+struct Server {
+    running: Running,
+    port: u16,
+}
+
+impl Server {
+    #[track_caller]
+    fn start(openssl: &OpenSsl, side: &Side, certificate: &Certificate, words: &str) -> Server {
+        let port = free_port();
+        let mut command = openssl.command(side, &format!("s_server -www -accept 127.0.0.1:{port} {words}"));
+        command.arg("-cert").arg(&certificate.certificate).arg("-key").arg(&certificate.key);
+        let running = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+        let mut server = Server { running, port };
+        eventually("the server listens", || {
+            let ended = server.running.child.try_wait().expect("it is our child");
+            assert!(ended.is_none(), "{command:?}: {ended:?}");
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        server
+    }
+
+    fn pid(&self) -> u32 {
+        self.running.child.id()
+    }
+
+    /// Fetches the page, and requires that the server's certificate is verified.
+    #[track_caller]
+    fn fetch(&self, openssl: &OpenSsl, side: &Side, certificate: &Certificate, words: &str) {
+        let words =
+            format!("s_client -connect 127.0.0.1:{} -ign_eof -verify_return_error {words}", self.port);
+        let mut client = openssl.command(side, &words);
+        client.arg("-CAfile").arg(&certificate.certificate);
+        let page = run(&mut client, b"GET / HTTP/1.0\r\n\r\n").text();
+        assert!(page.contains("Verify return code: 0 (ok)") && page.contains("s_server"), "{page}");
+    }
+}
+
+/// Returns the operations of private keys that the service shows, and the keys.
+fn shown(service: &Service) -> (u64, u64) {
+    let status: serde_json::Value =
+        serde_json::from_str(&service.status().expect("it answers")).expect("it is JSON");
+    let workers = status["workers"].as_array().expect("a list");
+    let private: Vec<_> = workers
+        .iter()
+        .filter(|worker| worker["private_keys"].as_bool() == Some(true))
+        .map(|worker| worker["worker"].as_u64())
+        .collect();
+    assert!(!private.is_empty(), "{status}");
+    let grants = status["grants"].as_array().expect("a list").iter();
+    let theirs = grants.filter(|grant| private.contains(&grant["worker"].as_u64()));
+    theirs.fold((0, 0), |(operations, keys), grant| {
+        let number = |name: &str| grant[name].as_u64().unwrap_or_else(|| panic!("no {name} in {grant}"));
+        (operations + number("operations"), keys + number("keys"))
+    })
+}
+
+/// The server signs in the service, in both versions of TLS, and nothing of its key is in its memory.
+fn s_server(openssl: &OpenSsl) {
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
+    let default = Side::new(&place, "default", Provider::Default);
+    for (name, certificate, counted) in KINDS {
+        let certificate = certificate(&place);
+        let server = Server::start(openssl, &isolated, &certificate, "");
+        let (_, keys) = shown(&service);
+        assert!(keys >= 1, "{name}: the key is in the service when it is loaded");
+        for version in ["-tls1_2", "-tls1_3"] {
+            for _ in 0..HANDSHAKES {
+                server.fetch(openssl, &default, &certificate, version);
+            }
+        }
+        let (operations, _) = shown(&service);
+        assert!(operations >= 2 * HANDSHAKES, "{name}: {operations} operations");
+        let found = Secrets::of_key(&default, &certificate.key).found_in(server.pid());
+        assert!(found.is_empty(), "{name}: {found:#?}");
+        drop(server);
+        isolated.take().require_isolated(counted, 2 * HANDSHAKES, 0);
+    }
+}
+
+/// The same search finds a key that is in the process.
+fn s_server_without_isolation(openssl: &OpenSsl) {
+    let place = Place::new();
+    let local = Side::new(&place, "local", Provider::Millstream);
+    let default = Side::new(&place, "default", Provider::Default);
+    for (name, certificate, _) in KINDS {
+        let certificate = certificate(&place);
+        let server = Server::start(openssl, &local, &certificate, "");
+        server.fetch(openssl, &default, &certificate, "-tls1_3");
+        let found = Secrets::of_key(&default, &certificate.key).found_in(server.pid());
+        assert!(!found.is_empty(), "{name}");
+    }
+}
+
+/// A key in any form of file is in the service when it is loaded, and does not come out again.
+fn forms(openssl: &OpenSsl) {
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
+    let default = Side::new(&place, "default", Provider::Default);
+    let message = place.write("message", "a message");
+    for (name, certificate, counted) in &KINDS[..2] {
+        let key = certificate(&place).key;
+        let public = place.path("public");
+        let shown = |path: &std::path::Path| path.display().to_string();
+        openssl.good(&default, &format!("pkey -in {} -pubout -out {}", shown(&key), shown(&public)), b"");
+        let expected = std::fs::read(&public).expect("it was written");
+        let old = if *name == "rsa" { "rsa" } else { "ec" };
+        for form in [
+            "pkcs8 -topk8 -nocrypt".to_owned(),
+            "pkcs8 -topk8 -nocrypt -outform DER".to_owned(),
+            "pkcs8 -topk8 -passout pass:secret".to_owned(),
+            format!("{old} {}", if *name == "rsa" { "-traditional" } else { "" }),
+            format!("{old} -outform DER {}", if *name == "rsa" { "-traditional" } else { "" }),
+        ] {
+            // OpenSSL 3.0's `rsa` has the option, its `ec` needs none.
+            let file = place.path("file");
+            openssl.good(&default, &format!("{form} -in {} -out {}", shown(&key), shown(&file)), b"");
+            let load = format!("-passin pass:secret -in {}", shown(&file));
+            let told = openssl.good(&isolated, &format!("pkey {load} -pubout"), b"");
+            assert!(told == expected, "{name}, {form}");
+            let sign = format!("dgst -sha256 -passin pass:secret -sign {} {}", shown(&file), shown(&message));
+            let signature = place.write("signature", openssl.good(&isolated, &sign, b""));
+            let verify = format!(
+                "dgst -sha256 -verify {} -signature {} {}",
+                shown(&public),
+                shown(&signature),
+                shown(&message)
+            );
+            openssl.good(&default, &verify, b"");
+            isolated.take().require_isolated(counted, 1, 0);
+            let ended = run(&mut openssl.command(&isolated, &format!("pkey {load}")), b"");
+            assert_ne!(ended.code, Some(0), "{name}, {form}: the private part came out");
+        }
+    }
+}
+
+with_each_openssl!(s_server, s_server_without_isolation, forms);
+
+/// nginx loads its keys before it forks its workers, who then sign in the service all the same, also after a reload.
+fn nginx(openssl: &OpenSsl) {
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
+    let default = Side::new(&place, "default", Provider::Default);
+    let (ecdsa, rsa) = (Certificate::ecdsa(&place), Certificate::rsa(&place));
+    let www = place.make("www");
+    place.write("www/page", "a page");
+    let (certificate, key) = (rsa.certificate.display(), rsa.key.display());
+    let secrets = [&ecdsa, &rsa].map(|it| Secrets::of_key(&default, &it.key));
+    let server =
+        format!("ssl_certificate {certificate};\nssl_certificate_key {key};\nroot {};", www.display());
+    let nginx = Nginx::start_with(ecdsa, &[], &place, &isolated, openssl, 2, &server);
+    let fetch = |version: &str, certificate: &Certificate, words: &[&str]| {
+        let mut curl: Command = default.command(program("curl"));
+        curl.args(["--silent", "--show-error", "--fail", "--max-time", "20", "--cacert"]);
+        curl.arg(&certificate.certificate).args(["--tlsv1.2", "--tls-max", version]).args(words);
+        assert_eq!(run(curl.arg(nginx.url("page")), b"").text(), "a page");
+    };
+    let fetches = || {
+        for _ in 0..10 {
+            fetch("1.2", &nginx.certificate, &["--ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256"]);
+            fetch("1.2", &rsa, &["--ciphers", "ECDHE-RSA-AES128-GCM-SHA256"]);
+            fetch("1.3", &nginx.certificate, &[]);
+        }
+    };
+    let search = || {
+        for pid in nginx.workers().into_iter().chain([nginx.master()]) {
+            for secrets in &secrets {
+                let found = secrets.found_in(pid);
+                assert!(found.is_empty(), "process {pid}: {found:#?}");
+            }
+        }
+    };
+    fetches();
+    search();
+    let before = nginx.workers();
+    signal(nginx.master(), Signal::HUP);
+    eventually("only new workers are left", || {
+        let now = nginx.workers();
+        now.len() == 2 && !now.iter().any(|pid| before.contains(pid))
+    });
+    fetches();
+    search();
+    assert!(shown(&service).0 >= 30, "{:?}", shown(&service));
+    nginx.finish();
+    isolated.take().require_isolated("ecdsa-p256", 20, 0).require_isolated("rsa-2048", 20, 0);
+}
+
+#[test]
+fn nginx_with_the_systems() {
+    nginx(&OpenSsl::system());
+}
+
+#[test]
+fn nginx_with_the_newest_3() {
+    nginx(&OpenSsl::newest(3));
+}
