@@ -7,14 +7,14 @@ mod cavp_common;
 
 use std::collections::BTreeMap;
 
-use cavp_common::{number, passes, section};
+use cavp_common::section;
 use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
 use millstream_publickey::Engine;
 use millstream_publickey::ecdh;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, VerifyJob};
 use millstream_publickey::weierstrass::P256_LANES;
-use millstream_testkit::cavp::{self, Case};
+use millstream_testkit::cavp::{self, Case, number, passes};
 use millstream_testkit::{Ran, hex};
 
 /// The folder of each edition of the standard.

@@ -9,7 +9,7 @@
 mod cavp_common;
 mod rsa_common;
 
-use cavp_common::{hash, passes};
+use cavp_common::hash;
 use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
 use millstream_kernel::{Bound, Engine};
@@ -17,7 +17,7 @@ use millstream_publickey::rsa::{
     Job, Lanes, MAX_BYTES, Ops, PrivateKey, Pss, PublicJob, PublicKey, RSA_LANES,
 };
 use millstream_publickey::{Error, Random};
-use millstream_testkit::cavp::{self, Case};
+use millstream_testkit::cavp::{self, Case, passes};
 use millstream_testkit::{Ran, hex};
 use openssl::bn::{BigNum, BigNumContext};
 use rsa_common::{Numbers, all_kernels, kernels};
@@ -82,7 +82,7 @@ fn signed(file: &str, pss: Option<usize>) -> Vec<Signed> {
 }
 
 fn number(digits: &str) -> Vec<u8> {
-    cavp_common::number(digits, 0)
+    cavp::number(digits, 0)
 }
 
 impl Signed {

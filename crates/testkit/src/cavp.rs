@@ -67,9 +67,49 @@ pub fn parse(text: &str) -> Vec<Case> {
     cases
 }
 
+/// Returns the text behind `name` in a header of the case's section: `SHA-224` in `[P-256,SHA-224]`, and nothing in `[P-256]`.
+pub fn section<'c>(case: &'c Case, name: &str) -> Option<&'c str> {
+    case.keys().find_map(|key| match key.strip_prefix(name)? {
+        "" => Some(""),
+        rest => rest.strip_prefix(','),
+    })
+}
+
+/// Returns a number in `len` bytes, or in as many as it has if these are more.
+///
+/// # Panics
+/// When there are other characters than hexadecimal digits.
+pub fn number(digits: &str, len: usize) -> Vec<u8> {
+    let digits = digits.trim_start_matches('0');
+    crate::hex(&format!("{digits:0>width$}", width = (2 * len).max(digits.len().next_multiple_of(2))))
+}
+
+/// Returns the verdict that a case names.
+///
+/// # Panics
+/// When it names none.
+pub fn passes(case: &Case) -> bool {
+    match case["Result"].chars().next() {
+        Some('P') => true,
+        Some('F') => false,
+        _ => panic!("{case:?} has no verdict"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_a_length() {
+        assert_eq!(number("001ab", 4), [0, 0, 1, 0xab]);
+        assert_eq!(number("123456789", 4), [1, 0x23, 0x45, 0x67, 0x89]);
+        assert_eq!(number("0", 0), []);
+        let cases = parse("[P-256,SHA-224]\n\nResult = P (0 )\n\n[P-256]\n\nResult = F (1)\n");
+        assert_eq!((section(&cases[0], "P-256"), section(&cases[1], "P-256")), (Some("SHA-224"), Some("")));
+        assert_eq!(section(&cases[0], "P-2"), None);
+        assert!(passes(&cases[0]) && !passes(&cases[1]));
+    }
 
     #[test]
     fn sections_and_cases() {
