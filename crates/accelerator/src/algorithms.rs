@@ -230,7 +230,7 @@ macro_rules! every_algorithm {
                     gives { Sign: 0, Agree: 32, PublicKey: 32, Decrypt: 0 }
                 }
                 Rsa = rsa::PrivateKey as Inline {
-                    // How long it takes depends on the modulus: see `cost.rs`.
+                    // The time depends on the modulus: see `cost.rs`.
                     facts { cost: 1, each: 0, alone: 0 }
                     new from_pkcs1
                     keys [512..=MAX_PRIVATE_DER]

@@ -54,6 +54,7 @@ mod take;
 mod trace;
 mod turn;
 mod unit;
+mod uses;
 mod visit;
 mod wipe;
 mod word_keys;

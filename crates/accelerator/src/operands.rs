@@ -20,9 +20,10 @@ use crate::pairs::{DecryptionScheme, SignatureScheme, Verify};
 use crate::sink::{
     Sink, aead, agree, chained, cipher, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed, public_key, sign,
 };
+use crate::source::Fill;
 use crate::status::{failed, status_of};
 use crate::word_keys::{WordKeys, make_nonce};
-use crate::work::{Checksum, Expected, Fill, Partial, Work};
+use crate::work::{Checksum, Expected, Partial, Work};
 
 /// The bytes that a word is about.
 pub(crate) enum Data<'a> {

@@ -11,7 +11,9 @@ use millstream_publickey::{ecdh, ecdsa, ed25519, rsa, x25519};
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
 use crate::pairs::{Agree, DecryptionScheme, Rsa, Sign, SignatureScheme, Verify, VerifyingKeyRef};
 use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed, public_key};
-use crate::work::{Checksum, Fill, Partial, Work};
+use crate::source::Fill;
+use crate::wipe::wipe_list;
+use crate::work::{Checksum, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
 ///
@@ -428,4 +430,25 @@ fn same_length(source: &[u8], destination: &[u8]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::OutputLength { given: destination.len(), needed: source.len() })
+}
+
+/// Empties a list of operations and returns it, in the same memory, for operations that borrow from something else.
+pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
+    wipe_list(&mut operations);
+    operations.into_iter().map(|_| unreachable!("it is empty")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recycled_memory_is_the_same_memory() {
+        let data = [1, 2, 3];
+        let mut operations = Vec::with_capacity(100);
+        operations.push(Operation::checksum(Checksum::Ip, &data));
+        let place = operations.as_ptr() as usize;
+        let recycled: Vec<Operation<'static>> = recycle(operations);
+        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
+    }
 }

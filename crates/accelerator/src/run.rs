@@ -8,7 +8,7 @@ use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
-use crate::operation::Operation;
+use crate::operation::{Operation, recycle};
 use crate::shape::{ANY, shape, with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
@@ -16,7 +16,7 @@ use crate::stats::Filled;
 use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
-use crate::wipe::{recycle, wipe_list};
+use crate::wipe::wipe_list;
 use crate::word_keys::find_keys;
 
 /// The most words that are executed together.

@@ -8,7 +8,6 @@ use millstream_engines::Error as EngineError;
 use millstream_publickey::{Error, Random};
 
 use crate::generator::Generator;
-use crate::work::Fill;
 
 /// A function that fills bytes with random ones that are fit for keys.
 pub type FillRandom = fn(&mut [u8]) -> Result<(), Error>;
@@ -82,6 +81,18 @@ impl Clone for Source {
             Source::Host(fill) => Source::Host(*fill),
             Source::Nowhere | Source::Own(_) => Source::Nowhere,
         }
+    }
+}
+
+/// Bytes to fill with random ones.
+pub(crate) struct Fill<'a> {
+    pub(crate) bytes: &'a mut [u8],
+    pub(crate) result: Result<(), EngineError>,
+}
+
+impl<'a> Fill<'a> {
+    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
+        Fill { bytes, result: Ok(()) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::held::HeldWord;
 use crate::operands::{
     Operands, add_operation, complete, iv_place, read_mac, staged_len, write_nonce, written_mac,
 };
-use crate::operation::Operation;
+use crate::operation::{Operation, recycle};
 use crate::shape::word_of;
 use crate::slab::Slab;
 use crate::staging::Staging;
@@ -18,7 +18,7 @@ use crate::stats::Filled;
 use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
-use crate::wipe::{recycle, wipe_list, wipe_stack};
+use crate::wipe::{wipe_list, wipe_stack};
 use crate::word_keys::{CarriedKeys, expand_carried_keys, find_keys, make_nonce};
 
 /// Bytes of staging memory after which no more words are staged before those that are have been executed: enough to

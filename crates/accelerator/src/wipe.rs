@@ -4,8 +4,6 @@ use std::mem::MaybeUninit;
 
 use zeroize::optimization_barrier;
 
-use crate::operation::Operation;
-
 /// The bytes of stack that making a key may have written to.
 const STACK: usize = 32 * 1024;
 
@@ -26,26 +24,4 @@ pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
         *place = MaybeUninit::zeroed();
     }
     optimization_barrier(list.spare_capacity_mut());
-}
-
-/// Empties a list of operations and returns it, in the same memory, for operations that borrow from something else.
-pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
-    wipe_list(&mut operations);
-    operations.into_iter().map(|_| unreachable!("it is empty")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::work::Checksum;
-
-    #[test]
-    fn recycled_memory_is_the_same_memory() {
-        let data = [1, 2, 3];
-        let mut operations = Vec::with_capacity(100);
-        operations.push(Operation::checksum(Checksum::Ip, &data));
-        let place = operations.as_ptr() as usize;
-        let recycled: Vec<Operation<'static>> = recycle(operations);
-        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
-    }
 }

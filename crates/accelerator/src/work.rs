@@ -10,6 +10,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
 use crate::pairs::{Agree, PublicKey, Rsa, Sign, Verify};
+use crate::source::Fill;
 
 /// A checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,18 +201,6 @@ pub(crate) struct Alone<'a> {
     pub(crate) iv: [u8; MAX_IV],
     pub(crate) direction: Direction,
     pub(crate) data: InOut<'a>,
-}
-
-/// Bytes to fill with random ones.
-pub(crate) struct Fill<'a> {
-    pub(crate) bytes: &'a mut [u8],
-    pub(crate) result: Result<(), Error>,
-}
-
-impl<'a> Fill<'a> {
-    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
-        Fill { bytes, result: Ok(()) }
-    }
 }
 
 /// A piece of a message, with the mid-state before it and the place for the one after it. After the last piece there is

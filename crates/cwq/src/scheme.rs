@@ -2,7 +2,7 @@
 
 use crate::Algorithm;
 
-/// What RSA does with a message before the power, or with the power after it.
+/// The way in which RSA pads a message before the power, or takes the padding off after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[repr(u8)]

@@ -13,9 +13,9 @@ use millstream::modes::Direction;
 use millstream::queue::Refusal;
 use zeroize::Zeroizing;
 
-use millstream::{DecryptionScheme, SignatureScheme};
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
+use millstream::{DecryptionScheme, SignatureScheme};
 
 /// The grants of this process, whichever library context asked for them.
 static GRANTS: Grants = Grants::new();

@@ -11,10 +11,10 @@ use super::{Long, Phase, Slice};
 use crate::arena::Arena;
 use crate::grant::Grant;
 use crate::operation::Operation;
+use crate::operation::recycle;
 use crate::run::Executor;
 use crate::slab::Slab;
 use crate::status::{failed, status_of};
-use crate::wipe::recycle;
 use crate::word_keys::find_keys;
 
 /// Executes slices, as many at a time as there is staging memory for. A slice that ends its operation has the completion in

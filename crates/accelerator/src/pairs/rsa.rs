@@ -10,7 +10,7 @@ use super::random::Draw;
 use super::{BATCH, DecryptionScheme, Pairs, SignatureScheme, refusal};
 use crate::source::UnitRandom;
 
-/// What is done with a private key of RSA.
+/// An operation with a private key of RSA.
 pub(crate) struct Rsa<'a> {
     key: &'a rsa::PrivateKey,
     what: What<'a>,

@@ -360,7 +360,7 @@ proptest! {
     }
 }
 
-/// What each usage of a curve's key and of one of RSA permits. The bare power both signs and decrypts, and takes both.
+/// Each usage of a curve's key and of one of RSA permits its own operations. The bare power both signs and decrypts, and takes both.
 #[test]
 fn key_pairs_do_what_they_are_for() {
     let (sign, derive, decrypt) = (Usages::SIGN, Usages::DERIVE, Usages::DECRYPT);

@@ -352,7 +352,7 @@ const BREAKS: &[Breaks] = &[
 const PIECE_OUTSIDE: u32 = 3000;
 const PIECES_TOO_LONG: u32 = 3016;
 const GOOD_LIST: u32 = 3040;
-/// Where the public key of RFC 8032 §7.1, test 1, lies, and the signature of the empty message.
+/// The places of the public key of RFC 8032 §7.1, test 1, and of the signature of the empty message.
 const PUBLIC_KEY: u32 = 3100;
 const SIGNATURE: u32 = 3400;
 const NUMBER: u32 = 3200;

@@ -28,7 +28,7 @@ const fn keys<K: Decoded>(name: &'static std::ffi::CStr) -> [OsslAlgorithm; 3] {
     [
         OsslAlgorithm::new(name, of!("der", "millstream"), functions),
         OsslAlgorithm::new(name, of!("der", "type-specific"), functions),
-        // What OpenSSL has decrypted, it passes on with its type.
+        // OpenSSL passes on with its type what it has decrypted.
         OsslAlgorithm::new(name, of!("der", "PrivateKeyInfo"), functions),
     ]
 }

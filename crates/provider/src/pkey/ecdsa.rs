@@ -17,9 +17,9 @@ use super::System;
 use super::ec::{Ec, Engine, curve_there};
 use super::held::Isolated;
 use super::signature::{Asked, Named, Scheme};
-use millstream::SignatureScheme;
 use crate::count::Rows;
 use crate::provider::Provider;
+use millstream::SignatureScheme;
 
 /// ECDSA.
 pub struct Ecdsa;

@@ -10,11 +10,11 @@ use millstream::tally::Place;
 
 use super::curve25519::{Bytes, Key, Private, Scheme};
 use crate::abi::{OCTET_STRING, OsslParam, UTF8_STRING};
-use millstream::SignatureScheme;
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
+use millstream::SignatureScheme;
 
 /// Bytes of a signature.
 pub const SIGNATURE: usize = ed25519::SIGNATURE;

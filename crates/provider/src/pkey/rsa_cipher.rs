@@ -16,7 +16,6 @@ use super::rsa::{Engine, Rsa, isolated_row};
 use super::rsa_signature::{BARE, OAEP, PKCS1};
 use super::signature::Named;
 use crate::abi::{self, asym_cipher as id};
-use millstream::DecryptionScheme;
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
@@ -24,6 +23,7 @@ use crate::libcrypto::pkey::{Context, Numbers, Out};
 use crate::mac::excludes_us;
 use crate::params::Params;
 use crate::provider::Provider;
+use millstream::DecryptionScheme;
 
 const NUMBERS: Numbers = Numbers {
     operation: abi::OP_ASYM_CIPHER,

@@ -15,8 +15,8 @@ use super::System;
 use super::held::{Family, Isolated};
 use super::rsa::{Engine, Rsa, isolated_row};
 use super::signature::{Asked, Named, Scheme};
-use millstream::SignatureScheme;
 use crate::provider::Provider;
+use millstream::SignatureScheme;
 
 /// OpenSSL's numbers of the paddings.
 pub const PKCS1: i32 = 1;

@@ -15,7 +15,6 @@ use millstream::tally::Row;
 use super::held::{Family, Isolated, Key, LACKING, Operation};
 use crate::abi::{self, signature as id};
 use crate::algorithms::digest_named;
-use millstream::SignatureScheme;
 use crate::count::Count;
 use crate::digest;
 use crate::error::{Reason, Result};
@@ -24,6 +23,7 @@ use crate::libcrypto::pkey::{Context, Copied, Numbers, Out};
 use crate::mac::excludes_us;
 use crate::params::Params;
 use crate::provider::Provider;
+use millstream::SignatureScheme;
 
 /// A signature algorithm.
 pub trait Scheme: 'static {
