@@ -352,7 +352,7 @@ impl<'a> Request<'a> {
         digest: Buffer,
         signature: Buffer,
     ) -> Self {
-        Request::sign_with(key, scheme, digest).to_long(signature)
+        Request::sign_with(key, scheme, digest).answered_in(signature)
     }
 
     /// Decrypts `ciphertext` with RSA to the front of `message`, which has at least as many bytes as the modulus:
@@ -363,7 +363,8 @@ impl<'a> Request<'a> {
         ciphertext: Buffer,
         message: Buffer,
     ) -> Self {
-        let mut request = Request::of_pair(Opcode::Decrypt, key.into(), Some(ciphertext)).to_long(message);
+        let mut request =
+            Request::of_pair(Opcode::Decrypt, key.into(), Some(ciphertext)).answered_in(message);
         scheme.write_to(&mut request.word);
         request.parameters.aad = scheme.label();
         request
@@ -400,7 +401,7 @@ impl<'a> Request<'a> {
     /// `public`, which has at least [`MAX_PUBLIC_DER`](millstream_publickey::rsa::MAX_PUBLIC_DER) bytes: [`Done::value`](super::Done::value) is its
     /// length.
     pub fn public_key_rsa(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
-        Request::public_key(key).to_long(public)
+        Request::public_key(key).answered_in(public)
     }
 
     /// An operation with a key pair, whose result is a tag unless the key is of RSA.
@@ -414,7 +415,7 @@ impl<'a> Request<'a> {
     }
 
     /// The result goes to a buffer of its own, whatever the length of the source.
-    fn to_long(mut self, destination: Buffer) -> Self {
+    fn answered_in(mut self, destination: Buffer) -> Self {
         // No result is as long as the most that the field can tell, and a word with more is refused.
         self.word.mac_key_len = destination.len().min(ControlWord::MOST_RESULT_BYTES.into()) as u16;
         self.word.mac_len = 0;
