@@ -21,6 +21,8 @@ openssl
   OpenSSL 3, with everything fetched and every key set beforehand.
 openssl-oneshot
   The same, but everything is fetched, made and freed for each object.
+getrandom
+  The kernel's random bytes, with a system call for each object. For rng only, whose bytes nobody can compare: they must be new.
 pkcs11
   Two calls of the module for each object, with a session and a key kept. The key is sensitive and not extractable.
 softhsm
