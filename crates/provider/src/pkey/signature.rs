@@ -7,8 +7,11 @@
 //!
 //! Ref. provider-signature(7).
 
+mod beside;
+
 use std::ffi::{CStr, CString};
 
+use millstream::SignatureScheme;
 use millstream::hash::{Hash, Hasher};
 use millstream::tally::Row;
 
@@ -23,7 +26,6 @@ use crate::libcrypto::pkey::{Context, Copied, Numbers, Out};
 use crate::mac::excludes_us;
 use crate::params::Params;
 use crate::provider::Provider;
-use millstream::SignatureScheme;
 
 /// A signature algorithm.
 pub trait Scheme: 'static {
@@ -473,53 +475,6 @@ impl<S: Scheme> Signature<S> {
         }
         self.said.iter().try_for_each(|said| context.set(said.params()))?;
         Ok(context)
-    }
-}
-
-impl<S: Scheme> Operation for Signature<S> {
-    type Family = S::Family;
-    const ALGORITHM: &'static CStr = S::NAME;
-    const NUMBERS: &'static Numbers = &NUMBERS;
-
-    fn provider(&self) -> Provider {
-        self.provider
-    }
-
-    fn duplicate(&self) -> Result<Self> {
-        Ok(Signature {
-            provider: self.provider,
-            properties: self.properties.clone(),
-            key: self.key.clone(),
-            begun: self.begun,
-            digest: self.digest.clone(),
-            others: self.others.as_ref().map(Context::duplicate).transpose()?,
-            said: self.said.iter().map(Copied::duplicate).collect::<Result<_>>()?,
-            handed: self.handed,
-            hasher: self.hasher.clone(),
-            finished: self.finished,
-            fed: self.fed,
-            count: self.count.clone(),
-        })
-    }
-
-    fn others(&mut self) -> Result<&mut Context> {
-        if self.others.is_none() {
-            self.others = Some(self.context(self.begun, Params::NONE)?);
-        }
-        self.others.as_mut().ok_or(Reason::INTERNAL)
-    }
-
-    fn set(&mut self, params: Params<'_>) -> Result<()> {
-        if params.is_empty() {
-            return Ok(());
-        }
-        self.others()?.set(params)?;
-        self.note(params)?;
-        // A message that was hashed here already is signed as a digest in the end.
-        if self.handed && self.fed == 0 {
-            self.hasher = None;
-        }
-        Ok(())
     }
 }
 
