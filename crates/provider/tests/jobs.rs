@@ -1,12 +1,15 @@
 //! Operations inside of ASYNC_JOBs: they pause, so that others join them.
 
+#[path = "support/pkeys.rs"]
+mod pkeys;
 mod support;
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
 use millstream_testkit::Random;
-use support::{CipherContext, Library, Object, optional};
+use pkeys::Key;
+use support::{CipherContext, Library, Object, done, libcrypto, optional};
 
 const ASYNC_PAUSE: c_int = 2;
 const ASYNC_FINISH: c_int = 3;
@@ -54,21 +57,41 @@ unsafe extern "C" fn seal(argument: *mut c_void) -> c_int {
     1
 }
 
-struct Running {
+/// A message to sign, and its signature.
+struct Signed<'k> {
+    library: &'k Library,
+    key: &'k Key,
+    message: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+unsafe extern "C" fn sign(argument: *mut c_void) -> c_int {
+    // SAFETY: a job's argument is a copy of the address.
+    let signed = unsafe { &mut **argument.cast::<*mut Signed<'_>>() };
+    signed.signature = signed.key.sign(signed.library, Some(c"SHA256"), &[], &signed.message).unwrap();
+    1
+}
+
+struct Running<M = Message> {
     job: Object,
     wait_context: Object,
-    message: Box<Message>,
+    message: Box<M>,
 }
 
 impl Async {
-    fn running(&self, message: Message) -> Running {
+    fn running<M>(&self, message: M) -> Running<M> {
         // SAFETY: as the manual says.
         let wait_context = unsafe { (self.new_wait_context)() };
         Running { job: ptr::null_mut(), wait_context, message: Box::new(message) }
     }
 
-    /// Starts a job, or lets it go on.
+    /// Starts a job that seals, or lets it go on.
     fn go_on(&self, running: &mut Running) -> c_int {
+        self.go_on_with(running, seal)
+    }
+
+    /// The same with another function.
+    fn go_on_with<M>(&self, running: &mut Running<M>, function: Function) -> c_int {
         let (mut returned, mut at) = (0, ptr::from_mut(&mut *running.message));
         // SAFETY: as the manual says; the message stays where it is.
         unsafe {
@@ -76,15 +99,15 @@ impl Async {
                 &mut running.job,
                 running.wait_context,
                 &mut returned,
-                seal,
+                function,
                 (&raw mut at).cast(),
-                size_of::<*mut Message>(),
+                size_of::<*mut M>(),
             )
         }
     }
 
     /// Tells whether the job's descriptor can be read.
-    fn is_ready(&self, running: &Running) -> bool {
+    fn is_ready<M>(&self, running: &Running<M>) -> bool {
         let mut fds = [-1; 4];
         let mut number = 0;
         // SAFETY: places for the answers; there is at most one descriptor.
@@ -160,4 +183,54 @@ fn a_job_that_never_goes_on_harms_nobody() {
     let mut alone = context();
     let expected = [alone.update(&[4; 4000]).unwrap(), alone.finish().unwrap()].concat();
     assert_eq!(other.message.sealed, expected);
+}
+
+/// Signatures of several keys and both algorithms with lanes; those of other curves never pause.
+#[test]
+fn signatures_are_passed_together() {
+    let asynchronous = asynchronous(40);
+    let library = Library::with(&[c"default", c"millstream"]);
+    let properties = c"?provider=millstream";
+    // SAFETY: a context that lives, and a C string.
+    done(unsafe { (libcrypto().EVP_set_default_properties)(library.context, properties.as_ptr()) }).unwrap();
+    let mut size = 2048;
+    let curve = |name: &'static CStr| {
+        Key::generate(&library, c"EC", &[support::Param::text(c"group", name)]).unwrap()
+    };
+    let (p256, p384) = ([(); 3].map(|()| curve(c"P-256")), [curve(c"P-384")]);
+    let rsa = [Key::generate(&library, c"RSA", &[support::Param::size(c"bits", &mut size)]).unwrap()];
+    let ifma = millstream::features().unwrap().contains(millstream::FeatureSet::parse("avx512f,avx512ifma"));
+    if !ifma {
+        println!(
+            "SKIPPED signatures_are_passed_together: no AVX-512 IFMA, so RSA has no engine in the provider"
+        );
+    }
+    for (keys, pauses_at) in [(&p256[..], true), (&rsa[..], ifma), (&p384[..], false)] {
+        for jobs in [1, 3, 8, 20] {
+            let mut all: Vec<_> = (0..jobs)
+                .map(|i| {
+                    let (key, message) = (&keys[i % keys.len()], vec![i as u8; 100 + i]);
+                    asynchronous.running(Signed { library: &library, key, message, signature: Vec::new() })
+                })
+                .collect();
+            let (mut pauses, mut ended) = (0, vec![false; jobs]);
+            while ended.contains(&false) {
+                for (running, ended) in all.iter_mut().zip(&mut ended).filter(|(_, ended)| !**ended) {
+                    match asynchronous.go_on_with(running, sign) {
+                        ASYNC_PAUSE => {
+                            pauses += 1;
+                            assert!(asynchronous.is_ready(running));
+                        }
+                        ASYNC_FINISH => *ended = true,
+                        other => panic!("a job that ended with {other}"),
+                    }
+                }
+            }
+            assert_eq!(pauses > 0, pauses_at, "{pauses} pauses of {jobs} jobs");
+            for running in &all {
+                let Signed { key, message, signature, .. } = &*running.message;
+                assert_eq!(key.verify(&library, Some(c"SHA256"), &[], message, signature), Ok(true));
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@ use super::{Context, LAST, Make, Registration};
 use crate::abi::OsslParam;
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
-use crate::jobs;
+use crate::jobs::chains;
 use crate::params::Params;
 use crate::remote::fits;
 
@@ -107,8 +107,8 @@ impl BlockContext {
         let Common { registration, direction, chain, count, .. } = &mut self.common;
         count.add_bytes(data.len());
         // A single chain is what other jobs' chains can run beside.
-        if *direction == Direction::Encrypt && registration.info.iv > 0 && data.len() >= jobs::WORTH {
-            return match jobs::encrypt(registration.provider, key, registration.info.iv, chain, data) {
+        if *direction == Direction::Encrypt && registration.info.iv > 0 && data.len() >= chains::WORTH {
+            return match chains::encrypt(registration.provider, key, registration.info.iv, chain, data) {
                 Ok(outcome) => outcome,
                 Err(data) => key.blocks(*direction, chain, data),
             };

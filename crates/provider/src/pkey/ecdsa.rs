@@ -19,7 +19,7 @@ use super::held::Isolated;
 use super::signature::{Asked, Named, Scheme};
 use crate::count::Rows;
 use crate::provider::Provider;
-use millstream::SignatureScheme;
+use millstream::{Operation, SignatureScheme};
 
 /// ECDSA.
 pub struct Ecdsa;
@@ -68,6 +68,24 @@ impl Scheme for Ecdsa {
     fn there(_: &Isolated, plan: &Plan, digest: &[u8]) -> Option<SignatureScheme> {
         let Plan { hash, deterministic, len } = *plan;
         len.is_none_or(|len| len == digest.len()).then_some(SignatureScheme::Ecdsa { hash, deterministic })
+    }
+
+    fn in_lanes(engine: &Engine, plan: &Plan, digest: &[u8]) -> Option<SignatureScheme> {
+        let Plan { hash, deterministic, len } = *plan;
+        // The other curves have no lanes.
+        let fits =
+            engine.private.as_ref()?.curve() == Curve::P256 && len.is_none_or(|len| len == digest.len());
+        fits.then_some(SignatureScheme::Ecdsa { hash, deterministic })
+    }
+
+    fn operation<'a>(
+        engine: &'a Engine,
+        scheme: SignatureScheme,
+        digest: &'a [u8],
+        _: &'a mut [u8],
+    ) -> Option<Operation<'a>> {
+        let SignatureScheme::Ecdsa { hash, deterministic } = scheme else { return None };
+        Some(Operation::sign_ecdsa(engine.private.as_ref()?, hash, deterministic, digest))
     }
 
     fn encode(signature: &[u8], out: &mut [u8]) -> Option<usize> {

@@ -16,7 +16,7 @@ use super::held::{Family, Isolated};
 use super::rsa::{Engine, Rsa, isolated_row};
 use super::signature::{Asked, Named, Scheme};
 use crate::provider::Provider;
-use millstream::SignatureScheme;
+use millstream::{Operation, SignatureScheme};
 
 /// OpenSSL's numbers of the paddings.
 pub const PKCS1: i32 = 1;
@@ -92,6 +92,19 @@ fn longest(bits: usize, hash: Hash) -> Option<usize> {
     (bits - 1).div_ceil(8).checked_sub(hash.output_len() + 2)
 }
 
+/// Returns the scheme of the same steps under a modulus of so many bits.
+fn scheme(plan: &Plan, bits: usize) -> Option<SignatureScheme> {
+    Some(match *plan {
+        Plan::Pkcs1(hash) => SignatureScheme::RsaPkcs1 { hash: Some(hash) },
+        Plan::Encoded => SignatureScheme::RsaPkcs1 { hash: None },
+        Plan::Bare => SignatureScheme::RsaRaw,
+        Plan::Pss { hash, mgf, salt } => {
+            let salt_len = salt.made(hash, longest(bits, hash)?);
+            SignatureScheme::RsaPss { hash, mgf_hash: mgf, salt_len: u16::try_from(salt_len).ok()? }
+        }
+    })
+}
+
 impl Scheme for RsaSignature {
     type Family = Rsa;
     const NAMES: &'static CStr = Rsa::NAMES;
@@ -119,15 +132,20 @@ impl Scheme for RsaSignature {
     }
 
     fn there(isolated: &Isolated, plan: &Plan, _: &[u8]) -> Option<SignatureScheme> {
-        Some(match *plan {
-            Plan::Pkcs1(hash) => SignatureScheme::RsaPkcs1 { hash: Some(hash) },
-            Plan::Encoded => SignatureScheme::RsaPkcs1 { hash: None },
-            Plan::Bare => SignatureScheme::RsaRaw,
-            Plan::Pss { hash, mgf, salt } => {
-                let salt_len = salt.made(hash, longest(isolated.bits, hash)?);
-                SignatureScheme::RsaPss { hash, mgf_hash: mgf, salt_len: u16::try_from(salt_len).ok()? }
-            }
-        })
+        scheme(plan, isolated.bits)
+    }
+
+    fn in_lanes(engine: &Engine, plan: &Plan, _: &[u8]) -> Option<SignatureScheme> {
+        scheme(plan, engine.private()?.public_key().bits())
+    }
+
+    fn operation<'a>(
+        engine: &'a Engine,
+        scheme: SignatureScheme,
+        digest: &'a [u8],
+        place: &'a mut [u8],
+    ) -> Option<Operation<'a>> {
+        Some(Operation::sign_rsa(engine.private()?, scheme, digest, place))
     }
 
     fn plan(_: &Engine, asked: &Asked<'_>) -> Option<Plan> {

@@ -11,9 +11,9 @@ mod beside;
 
 use std::ffi::{CStr, CString};
 
-use millstream::SignatureScheme;
 use millstream::hash::{Hash, Hasher};
 use millstream::tally::Row;
+use millstream::{Operation as Batched, SignatureScheme};
 
 use super::held::{Family, Isolated, Key, LACKING, Operation};
 use crate::abi::{self, signature as id};
@@ -21,6 +21,7 @@ use crate::algorithms::digest_named;
 use crate::count::Count;
 use crate::digest;
 use crate::error::{Reason, Result};
+use crate::jobs::signatures::{self, Signer};
 use crate::libcrypto::Job;
 use crate::libcrypto::pkey::{Context, Copied, Numbers, Out};
 use crate::mac::excludes_us;
@@ -58,7 +59,16 @@ pub trait Scheme: 'static {
     fn isolated_row(isolated: &Isolated, provider: Provider) -> Row;
     /// Returns the service's scheme for the same steps; none if it lacks one of them.
     fn there(isolated: &Isolated, plan: &Self::Plan, digest: &[u8]) -> Option<SignatureScheme>;
-    /// Writes a signature of the service's to the front of `out`; returns its length.
+    /// Returns the scheme of the same steps, for signatures beside others; none if the engine lacks a step, or has no lanes.
+    fn in_lanes(engine: &Engine<Self>, plan: &Self::Plan, digest: &[u8]) -> Option<SignatureScheme>;
+    /// Makes the operation of such a signature, which is its tag or goes to the front of `place`.
+    fn operation<'a>(
+        engine: &'a Engine<Self>,
+        scheme: SignatureScheme,
+        digest: &'a [u8],
+        place: &'a mut [u8],
+    ) -> Option<Batched<'a>>;
+    /// Writes a signature of the service's, or of lanes, to the front of `out`; returns its length.
     fn encode(signature: &[u8], out: &mut [u8]) -> Option<usize> {
         out.get_mut(..signature.len())?.copy_from_slice(signature);
         Some(signature.len())
@@ -408,6 +418,12 @@ impl<S: Scheme> Signature<S> {
         out.write(&signature[..len])
     }
 
+    /// Signs beside others, if this is a job and the key has lanes.
+    fn beside(&self, engine: &Engine<S>, plan: &S::Plan, signed: &[u8]) -> Option<Option<Vec<u8>>> {
+        let (key, scheme) = (self.key.as_ref()?, S::in_lanes(engine, plan, signed)?);
+        signatures::sign(self.provider, || Box::new(Beside::<S>(key.clone())), scheme, signed)
+    }
+
     fn produce(&mut self, signed: &[u8], out: Out) -> Result<()> {
         if let Some(isolated) = self.signs_there() {
             self.produce_there(isolated, signed, out)?;
@@ -418,7 +434,10 @@ impl<S: Scheme> Signature<S> {
         if let Some(plan) = self.plan().filter(|_| out.room() >= S::size(engine)) {
             let mut signature = [0; LONGEST];
             let place = &mut signature;
-            let made = self.run(|| S::sign(engine, &plan, signed, place))?;
+            let made = match self.beside(engine, &plan, signed) {
+                Some(made) => made.and_then(|made| S::encode(&made, place)),
+                None => self.run(|| S::sign(engine, &plan, signed, place))?,
+            };
             if let Some(len) = made {
                 self.count.add(self.fed);
                 return out.write(&signature[..len]);
@@ -475,6 +494,20 @@ impl<S: Scheme> Signature<S> {
         }
         self.said.iter().try_for_each(|said| context.set(said.params()))?;
         Ok(context)
+    }
+}
+
+/// A key that signs beside others.
+struct Beside<S: Scheme>(Key<S::Family>);
+
+impl<S: Scheme> Signer for Beside<S> {
+    fn operation<'a>(
+        &'a self,
+        scheme: SignatureScheme,
+        digest: &'a [u8],
+        place: &'a mut [u8],
+    ) -> Option<Batched<'a>> {
+        S::operation(self.0.engine(), scheme, digest, place)
     }
 }
 

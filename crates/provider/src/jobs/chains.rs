@@ -1,18 +1,15 @@
-//! Operations inside of ASYNC_JOBs: one chain of blocks waits until others have joined it, and all are computed side by
-//! side.
-//!
-//! A job puts its work in the list of its thread and pauses. A job that is resumed and finds its work undone does the
-//! whole list; a job that finds the list full does it at once. A program may also drop a job that it has paused, and
-//! free its buffers. So the list has copies, which are cheap compared with one chain after the other.
+//! Chains of blocks inside of ASYNC_JOBs, which are encrypted in lanes.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::thread::LocalKey;
 
 use millstream::isolated::Chaining;
 use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::{CipherKey, InOut};
 use zeroize::Zeroizing;
 
+use super::{Shared, Work, gather, lock};
 use crate::cipher::key::BlockKey;
 use crate::cipher::together::{Blocks, together};
 use crate::error::{Reason, Result};
@@ -22,11 +19,8 @@ use crate::provider::Provider;
 /// The least bytes that are worth a pause. A shorter chain is done sooner than two switches of the stack.
 pub const WORTH: usize = 1024;
 
-/// The most jobs that wait: as many as fill the lanes of the widest kernel.
-const FULL: usize = 16;
-
 /// Blocks of one chain.
-struct Work {
+struct Chain {
     key: Arc<dyn BlockKey>,
     iv: usize,
     chain: [u8; MAX_BLOCK],
@@ -34,11 +28,8 @@ struct Work {
     outcome: Option<Result<()>>,
 }
 
-/// The work in a list, shared with the job that waits for it.
-type Shared = Arc<Mutex<Work>>;
-
 thread_local! {
-    static LIST: RefCell<Vec<Shared>> = const { RefCell::new(Vec::new()) };
+    static LIST: RefCell<Vec<Shared<Chain>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Encrypts whole blocks in AES-CBC beside other jobs', if this is a job and the key is one for AES in this process.
@@ -56,63 +47,32 @@ pub fn encrypt<'d>(
     }
     let Some(job) = Job::current(provider) else { return Err(data) };
     let bytes = Zeroizing::new(data.input().to_vec());
-    let work = Work { key: Arc::clone(key), iv, chain: *chain, data: bytes, outcome: None };
-    let work = Arc::new(Mutex::new(work));
-    if join(&work) < FULL {
-        job.pause();
-    }
-    if !is_done(&work) {
-        // A job that was resumed on another thread may not be in that thread's list.
-        let mut all = list();
-        if !all.iter().any(|other| Arc::ptr_eq(other, &work)) {
-            all.push(Arc::clone(&work));
-        }
-        run(&all);
-    }
-    let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = gather(&job, Chain { key: Arc::clone(key), iv, chain: *chain, data: bytes, outcome: None });
+    let mut work = lock(&work);
     *chain = work.chain;
     data.output().copy_from_slice(&work.data);
     Ok(work.outcome.take().unwrap_or(Err(Reason::INTERNAL)))
 }
 
-// These two are not inlined: a job may be resumed on another thread, where an address in this thread's storage would be
-// wrong.
+impl Work for Chain {
+    const FULL: usize = 16;
 
-/// Puts the work into the thread's list, and returns how many there are.
-#[inline(never)]
-fn join(work: &Shared) -> usize {
-    LIST.with_borrow_mut(|list| {
-        list.push(Arc::clone(work));
-        list.len()
-    })
-}
+    fn list() -> &'static LocalKey<RefCell<Vec<Shared<Self>>>> {
+        &LIST
+    }
 
-/// Takes the thread's list.
-#[inline(never)]
-fn list() -> Vec<Shared> {
-    LIST.take()
-}
+    fn is_done(&self) -> bool {
+        self.outcome.is_some()
+    }
 
-fn is_done(work: &Shared) -> bool {
-    work.lock().unwrap_or_else(PoisonError::into_inner).outcome.is_some()
-}
-
-/// Does all work that is undone.
-fn run(all: &[Shared]) {
-    // Jobs may be resumed on other threads than they were paused on, so two threads may have the same works in their
-    // lists, each in its own order. All lock them in the order of their addresses, or two could wait for each other.
-    let mut all: Vec<_> = all.iter().collect();
-    all.sort_unstable_by_key(|work| Arc::as_ptr(work).addr());
-    let mut works: Vec<_> =
-        all.iter().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-    let chains = works.iter_mut().filter(|work| work.outcome.is_none()).filter_map(|work| work.blocks());
-    let outcome = together(&mut chains.collect::<Vec<_>>());
-    for work in works.iter_mut().filter(|work| work.outcome.is_none()) {
-        work.outcome = Some(outcome.clone());
+    fn run(works: &mut [&mut Self]) {
+        let chains = works.iter_mut().filter_map(|work| work.blocks());
+        let outcome = together(&mut chains.collect::<Vec<_>>());
+        works.iter_mut().for_each(|work| work.outcome = Some(outcome.clone()));
     }
 }
 
-impl Work {
+impl Chain {
     fn blocks(&mut self) -> Option<Blocks<'_>> {
         let key: CipherKey<'_> = self.key.engine()?;
         Some(Blocks {
@@ -130,8 +90,7 @@ mod tests {
     #![allow(unsafe_code)]
 
     use std::ffi::c_void;
-
-    use std::sync::LazyLock;
+    use std::sync::{LazyLock, Mutex};
 
     use millstream::modes::BlockMode;
     use millstream::{EngineError, Features};
@@ -184,14 +143,14 @@ mod tests {
     fn a_list_fits_on_the_stack_of_a_job() {
         let list = depth(|| {
             let key = key(millstream::aes::Cbc::new, 16);
-            let work = || Work {
+            let work = || Chain {
                 key: Arc::clone(&key),
                 iv: 16,
                 chain: [0; 16],
                 data: Zeroizing::new(vec![1; 4096]),
                 outcome: None,
             };
-            run(&(0..FULL).map(|_| Arc::new(Mutex::new(work()))).collect::<Vec<_>>());
+            super::super::run(&(0..Chain::FULL).map(|_| Arc::new(Mutex::new(work()))).collect::<Vec<_>>());
         });
         let used = list - depth(|| ());
         assert!(used < 20 << 10, "{used} bytes of 32 KiB");
@@ -205,21 +164,22 @@ mod tests {
         let (sender, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             for _ in 0..2000 {
-                let work = || Work {
+                let work = || Chain {
                     key: Arc::clone(&key),
                     iv: 16,
                     chain: [0; 16],
                     data: Zeroizing::new(vec![1; 64]),
                     outcome: None,
                 };
-                let one: Vec<Shared> = (0..FULL).map(|_| Arc::new(Mutex::new(work()))).collect();
-                let other: Vec<Shared> = one.iter().rev().map(Arc::clone).collect();
+                let one: Vec<Shared<Chain>> =
+                    (0..Chain::FULL).map(|_| Arc::new(Mutex::new(work()))).collect();
+                let other: Vec<Shared<Chain>> = one.iter().rev().map(Arc::clone).collect();
                 let start = std::sync::Barrier::new(2);
                 std::thread::scope(|scope| {
                     for list in [&one, &other] {
                         scope.spawn(|| {
                             start.wait();
-                            run(list);
+                            super::super::run(list);
                         });
                     }
                 });
