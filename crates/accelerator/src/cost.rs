@@ -69,7 +69,8 @@ fn rsa_cost(word: &ControlWord, alone: bool) -> i64 {
         len * len * len * PER_NANOSECOND / LANES_PER_NANOSECOND * if alone { 2 } else { 1 }
     };
     match word.opcode {
-        VERIFY => power(word.key_len) / 32,
+        // As long as an exponent of eight bytes takes, which is the longest.
+        VERIFY => power(word.key_len) / 12,
         PUBLIC_KEY => 0,
         _ => power(word.mac_key_len),
     }
@@ -181,8 +182,8 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
 pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i64) {
     let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
     let mut bytes = i64::from(source.min(arena_len));
-    // In a combined operation the length of the associated data is a part of the source's.
-    if word.opcode == Opcode::Aead as u8 || word.opcode == Opcode::PartialAead as u8 {
+    // In a combined operation the length of the associated data is a part of the source's. The label of OAEP is hashed.
+    if matches!(word.opcode, AEAD | PARTIAL_AEAD | DECRYPT) {
         bytes += i64::from(word.aad_len.min(arena_len));
     }
     let of = |algorithm: u8| i64::from(BYTE_COST[usize::from(algorithm)]);
@@ -213,6 +214,8 @@ pub(crate) fn is_at_once(word: &ControlWord) -> bool {
 const SIGN: u8 = Opcode::Sign as u8;
 const AGREE: u8 = Opcode::Agree as u8;
 const PUBLIC_KEY: u8 = Opcode::PublicKey as u8;
+const AEAD: u8 = Opcode::Aead as u8;
+const PARTIAL_AEAD: u8 = Opcode::PartialAead as u8;
 const VERIFY: u8 = Opcode::Verify as u8;
 const DECRYPT: u8 = Opcode::Decrypt as u8;
 const RANDOM: u8 = Opcode::Random as u8;

@@ -236,7 +236,7 @@ impl Queue {
             }
             None => 0,
         };
-        self.state.clear();
+        self.state.zeroize();
         let long = if computed_len > tag.0.len() { done.tag() } else { done.state() };
         self.state.extend_from_slice(long);
         let more = if flight.more.is_empty() { Vec::new() } else { done.buffers.take_more() };

@@ -2,6 +2,7 @@
 
 use millstream_cwq::{ControlWord, Status};
 
+use super::submit::is_long;
 use super::{Buffers, Ticket};
 use crate::Error;
 
@@ -47,14 +48,14 @@ impl Done {
         }
     }
 
-    /// Returns the digest or tag, if the operation was to compute one. It lies beside the output, or beside the input
-    /// where there is no output: once that buffer is taken out, it is not here any more.
+    /// Returns the digest, tag, signature, secret or public key, if the operation was to compute one. Up to 64 bytes lie beside the output, or beside the input
+    /// where there is no output: once that buffer is taken out, they are not here any more.
     #[inline]
     pub fn tag(&self) -> &[u8] {
         match self.buffers.home() {
-            Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
-            // A result without any buffer came where mid-states come.
-            None => self.buffers.state().get(..usize::from(self.tag_len)).unwrap_or_default(),
+            Some(buffer) if !is_long(self.tag_len) => &buffer.tag()[..usize::from(self.tag_len)],
+            // A result that is long, or has no buffer, came where mid-states come.
+            _ => self.buffers.state().get(..usize::from(self.tag_len)).unwrap_or_default(),
         }
     }
 

@@ -26,6 +26,15 @@ const VERIFY: u8 = Opcode::Verify as u8;
 /// The longest initialisation vector that a control word can tell of, in bytes.
 const LONGEST_IV: usize = u8::MAX as usize;
 
+/// Returns true for a result that has no room beside a buffer: a long signature or public key.
+#[inline(always)]
+pub(super) fn is_long(tag_len: u8) -> bool {
+    usize::from(tag_len) > SMALL
+}
+
+// It has room among mid-states.
+const _: () = assert!(STATE > u8::MAX as usize);
+
 impl Queue {
     /// Puts an operation in flight. An accelerator that sleeps is woken, and the last few of many are begun, by the next
     /// [`Queue::poll`], [`Queue::wait`] or [`Queue::flush`].
@@ -44,7 +53,8 @@ impl Queue {
                 self.free.pop();
                 let tag_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
                 let alone = source.is_none() && destination.is_none() && tag_len != 0;
-                let state = State::live(tag_len, word.state != 0 || alone, word.has(Flags::MAKE_NONCE));
+                let aside = alone || is_long(tag_len);
+                let state = State::live(tag_len, word.state != 0 || aside, word.has(Flags::MAKE_NONCE));
                 entry.begin(word.to_words()[0], state);
                 // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
                 std::mem::forget(std::mem::replace(&mut entry.source, source));
@@ -77,10 +87,12 @@ impl Queue {
             return Err(Refusal::ForeignBuffer);
         }
         match destination.or(source) {
-            Some(home) => self.place_iv_and_tag(word, parameters, home, cold)?,
-            // There is no buffer that the result could lie beside, so it lies where mid-states do.
-            None if word.mac_len != 0 => word.mac = self.places.state.at() + slot * STATE as u32,
-            None => {}
+            Some(home) if !is_long(word.mac_len) || !parameters.tag.is_empty() => {
+                self.place_iv_and_tag(word, parameters, home, cold)?;
+            }
+            // There is no buffer that the result could lie beside, or not room for it, so it lies where mid-states do.
+            _ if word.mac_len != 0 => word.mac = self.places.state.at() + slot * STATE as u32,
+            _ => {}
         }
         self.place_aad(word, parameters.aad, slot, cold)?;
         if parameters.leaves_state {
