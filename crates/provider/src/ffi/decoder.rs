@@ -45,7 +45,7 @@ type Decode = unsafe extern "C" fn(
 type Export = unsafe extern "C" fn(*mut c_void, *const c_void, usize, Option<Callback>, *mut c_void) -> c_int;
 
 /// The structure that these decoders pass to each other.
-const OURS: &[u8] = b"millstream";
+const OURS: &CStr = c"millstream";
 
 /// A type of key that is decoded.
 pub trait Decoded: 'static {
@@ -84,12 +84,12 @@ decoded! {
 }
 
 /// Returns OpenSSL's name of a key's type.
-fn type_name(algorithm: Algorithm) -> &'static [u8] {
+fn type_name(algorithm: Algorithm) -> &'static CStr {
     match algorithm {
-        Algorithm::Rsa => b"RSA",
-        Algorithm::X25519 => b"X25519",
-        Algorithm::Ed25519 => b"ED25519",
-        _ => b"EC",
+        Algorithm::Rsa => c"RSA",
+        Algorithm::X25519 => c"X25519",
+        Algorithm::Ed25519 => c"ED25519",
+        _ => c"EC",
     }
 }
 
@@ -190,8 +190,8 @@ impl Call {
     /// Passes DER on for the decoder of its type.
     fn pass_der(&self, der: &[u8], secret: &Secret) -> Result<()> {
         let params = [
-            filled(c"data-type", UTF8_STRING, type_name(secret.algorithm)),
-            filled(c"data-structure", UTF8_STRING, OURS),
+            text(c"data-type", type_name(secret.algorithm)),
+            text(c"data-structure", OURS),
             filled(c"data", OCTET_STRING, der),
         ];
         // SAFETY: parameters of an object that is data.
@@ -227,6 +227,11 @@ impl Call {
         }
         Some(())
     }
+}
+
+/// Returns a parameter that is a text. OpenSSL reads it up to its terminator.
+fn text(name: &'static CStr, value: &CStr) -> OsslParam {
+    filled(name, UTF8_STRING, value.to_bytes())
 }
 
 fn filled(name: &'static CStr, data_type: u32, value: &[u8]) -> OsslParam {
@@ -331,14 +336,14 @@ impl<T> Reference<T> {
         Reference(Box::into_raw(Box::new(key)).cast(), PhantomData)
     }
 
-    fn pass(&mut self, call: &Call, name: &'static [u8]) -> Result<()> {
+    fn pass(&mut self, call: &Call, name: &'static CStr) -> Result<()> {
         let place = OsslParam {
             data: (&raw mut self.0).cast(),
             data_size: size_of::<*mut c_void>(),
             ..OsslParam::described(c"reference", OCTET_STRING)
         };
         // SAFETY: parameters of an object that is a reference, which lives as long as the call.
-        unsafe { call.pass(&[filled(c"data-type", UTF8_STRING, name), place]) }
+        unsafe { call.pass(&[text(c"data-type", name), place]) }
     }
 }
 
