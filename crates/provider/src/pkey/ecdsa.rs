@@ -37,7 +37,8 @@ impl Scheme for Ecdsa {
     type Family = Ec;
     const NAMES: &'static CStr = c"ECDSA";
     const NAME: &'static CStr = c"ECDSA";
-    const KNOWN: &'static [&'static CStr] = &[c"digest", c"properties", c"digest-size", c"nonce-type"];
+    const KNOWN: &'static [&'static CStr] =
+        &[c"digest", c"properties", c"digest-size", c"nonce-type", c"tls-version"];
     const RECOVERS: bool = false;
     const DEEP: bool = false;
     type Plan = Plan;

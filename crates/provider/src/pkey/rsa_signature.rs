@@ -109,8 +109,15 @@ impl Scheme for RsaSignature {
     type Family = Rsa;
     const NAMES: &'static CStr = Rsa::NAMES;
     const NAME: &'static CStr = c"RSA";
-    const KNOWN: &'static [&'static CStr] =
-        &[c"digest", c"properties", c"pad-mode", c"mgf1-digest", c"mgf1-properties", c"saltlen"];
+    const KNOWN: &'static [&'static CStr] = &[
+        c"digest",
+        c"properties",
+        c"pad-mode",
+        c"mgf1-digest",
+        c"mgf1-properties",
+        c"saltlen",
+        c"tls-version",
+    ];
     const RECOVERS: bool = true;
     const DEEP: bool = true;
     type Plan = Plan;
