@@ -72,8 +72,11 @@ impl Broker {
                 );
                 process.traits = Some(Traits { sandbox, key_memory });
                 self.ledger.set_worker(index, Resource::KeyMemory, key_bytes);
-                let key = Secret::new(&self.wrapping);
-                self.order(index, &Order::Wrap { key }, Vec::new(), Purpose::Watch);
+                // Other workers have no private keys.
+                if self.crew[index].is_private {
+                    let key = Secret::new(&self.wrapping);
+                    self.order(index, &Order::Wrap { key }, Vec::new(), Purpose::Watch);
+                }
                 if let Some(page) = self.crew[index].page() {
                     self.order(index, &Order::Watch {}, vec![page], Purpose::Watch);
                 }

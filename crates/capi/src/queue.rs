@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use millstream::hash::Hash;
 use millstream::queue::{Buffer, Done, KeyHandle, Queue as Inner, Refusal, Request, Ticket};
 use millstream::{Checksum, DecryptionScheme, SignatureScheme, cwq};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::failure::Failure;
 use crate::ffi::batch::Kind;
@@ -19,7 +20,7 @@ pub struct Queue {
     /// Operations that have ended, and were taken to make room. Each keeps its buffers until C takes it.
     ended: VecDeque<(Done, Flight)>,
     /// The mid-state of the last operation that had one.
-    state: Vec<u8>,
+    state: Zeroizing<Vec<u8>>,
 }
 
 /// The values that belong to an operation in flight.
@@ -142,7 +143,7 @@ impl Queue {
     /// Wraps a queue that was just made.
     pub fn new(inner: Inner) -> Self {
         let flights = (0..inner.depth()).map(|_| Flight::default()).collect();
-        Queue { inner, flights, ended: VecDeque::new(), state: Vec::new() }
+        Queue { inner, flights, ended: VecDeque::new(), state: Zeroizing::default() }
     }
 
     /// Returns the queue itself.

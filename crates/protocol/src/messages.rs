@@ -235,7 +235,9 @@ numbered! {
         /// The policy allows no key to be exported.
         PolicyExportable = 14 "the policy has `exportable = false`: ask for a key that is not exportable",
         /// The wrapped key can't be unwrapped here.
-        Wrapped = 15 "the key was wrapped by another service, or before this one was started again: import the key again",
+        Wrapped = 15 "the key was wrapped by another service, or for other usages, or before this one was started again: import the key again",
+        /// The worker has made a key of RSA just now, and does other things first.
+        Busy = 16 "the worker has just made a key of RSA, which takes long, and serves others first: ask again in a moment",
     }
 }
 
@@ -346,16 +348,18 @@ messages! {
         }
         /// Encrypts the bytes of a key for [`KeyRequest::Unwrap`], and keeps nothing. The answer is [`KeyReply::Wrapped`].
         Wrap = 6 {
-            /// The number of the algorithm, as for an import.
+            /// The number of the algorithm, which is one with private keys.
             algorithm: u8,
+            /// The usages that the key will have, as bits; 0 for all of the algorithm's.
+            usages: u8,
             /// The key.
             bytes: Secret,
         }
-        /// Makes a key from wrapped bytes, which is never exportable. The answer is [`KeyReply::Key`].
+        /// Makes a key from wrapped bytes, which is never exportable and has the usages that were wrapped with it. The answer is [`KeyReply::Key`].
         Unwrap = 7 {
             /// The number of the algorithm, as for the wrapping.
             algorithm: u8,
-            /// The purpose of the key.
+            /// The purpose of the key, with the usages of the wrapping.
             purpose: KeyPurpose,
             /// The wrapped key.
             bytes: Secret,

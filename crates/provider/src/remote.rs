@@ -90,7 +90,7 @@ pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<P
     let usages = Usages::of(algorithm);
     let (key, wrapped) = ServiceKey::import_wrapped(&GRANTS, service(&provider)?, algorithm, key, usages)
         .map_err(|error| refused(error, algorithm, usages))?;
-    Ok(PrivateKey { provider, algorithm, made: Made::new(key), wrapped: Some(wrapped) })
+    Ok(PrivateKey { provider, algorithm, made: Made::new(key), wrapped: Some(Zeroizing::new(wrapped)) })
 }
 
 /// Has the service make a private key.
@@ -110,7 +110,7 @@ pub struct PrivateKey {
     provider: Provider,
     algorithm: Algorithm,
     made: Made,
-    wrapped: Option<Vec<u8>>,
+    wrapped: Option<Zeroizing<Vec<u8>>>,
 }
 
 /// A key as the service has made it, and as it has made it again. What has ended stays until all is dropped: no lock is needed then, which a

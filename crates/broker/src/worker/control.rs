@@ -1,5 +1,6 @@
 //! The control thread: it obeys the broker, and answers clients about keys.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -79,6 +80,8 @@ pub(super) struct Control {
     pub(super) steps: Counter,
     /// Wraps keys; none until the broker has told how.
     wrapping: Option<Wrapping>,
+    /// The time before which no other key of RSA is made.
+    rests_until: Cell<Option<Instant>>,
 }
 
 impl Control {
@@ -106,6 +109,7 @@ impl Control {
             wipes,
             steps: Counter::of_steps(),
             wrapping: None,
+            rests_until: Cell::new(None),
         })
     }
 
@@ -431,6 +435,7 @@ impl Control {
             rules: &held.grant.keys,
             slots: held.grant.key_slots as usize,
             wrapping: self.wrapping.as_ref(),
+            rests_until: &self.rests_until,
         };
         if answer(keys, &desk).is_err() {
             // The client is gone, or sends what can't be received, or does not take its answers: there are no more keys

@@ -1,5 +1,8 @@
 //! A worker's answers to its clients about keys.
 
+use std::cell::Cell;
+use std::time::Instant;
+
 use millstream_accelerator::{
     ExportError, GrantId, Handle, InsertError, NonceCounter, Nonces, PreparedKey, PublicKeyError, Purpose,
     Random, SharedKeyMemory, generate_key,
@@ -32,6 +35,8 @@ pub(super) struct Desk<'a> {
     /// The policy's rules for keys.
     pub(super) rules: &'a KeyRules,
     pub(super) wrapping: Option<&'a Wrapping>,
+    /// The time before which no other key of RSA is made.
+    pub(super) rests_until: &'a Cell<Option<Instant>>,
 }
 
 /// The origin of a key.
@@ -70,7 +75,7 @@ impl Desk<'_> {
                 let _ = self.destroy(handle);
                 return None;
             }
-            Ok(KeyRequest::Wrap { algorithm, bytes }) => self.wrap(algorithm, bytes.expose()),
+            Ok(KeyRequest::Wrap { algorithm, usages, bytes }) => self.wrap(algorithm, usages, bytes.expose()),
             Ok(KeyRequest::Unwrap { algorithm, purpose, bytes }) => {
                 self.unwrap(algorithm, &purpose, bytes.expose())
             }
@@ -119,7 +124,9 @@ impl Desk<'_> {
         len: usize,
     ) -> Result<KeyReply, KeyRefusal> {
         let known = self.allowed(algorithm)?;
-        let key = self.steps.empty_handed(|| generate_key(self.features, known, len, &mut System));
+        // What is refused is not made.
+        self.purpose(known, exportable, purpose, Origin::Generated)?;
+        let key = self.paced(known, || generate_key(self.features, known, len, &mut System(self.steps)))?;
         let key = key.map_err(|error| match error {
             Error::Parameter { .. } => KeyRefusal::Exhausted,
             _ => KeyRefusal::KeyLength,
@@ -127,23 +134,44 @@ impl Desk<'_> {
         self.make(algorithm, exportable, purpose, &key, Origin::Generated)
     }
 
-    /// Encrypts a key, which the client keeps until a process asks for it.
-    fn wrap(&self, algorithm: u8, bytes: &[u8]) -> Result<KeyReply, KeyRefusal> {
+    /// Makes a key, if it is not of RSA or the last of those was long enough ago. To make one takes up to seconds, and nobody else is
+    /// answered meanwhile: so for three times as long all others come first.
+    fn paced<T>(&self, algorithm: Algorithm, make: impl FnOnce() -> T) -> Result<T, KeyRefusal> {
+        let began = Instant::now();
+        if algorithm != Algorithm::Rsa {
+            return Ok(make());
+        }
+        if self.rests_until.get().is_some_and(|until| began < until) {
+            return Err(KeyRefusal::Busy);
+        }
+        let made = make();
+        self.rests_until.set(Some(Instant::now() + 3 * began.elapsed()));
+        Ok(made)
+    }
+
+    /// Encrypts a private key, which the client keeps until a process asks for it.
+    fn wrap(&self, algorithm: u8, usages: u8, bytes: &[u8]) -> Result<KeyReply, KeyRefusal> {
         let algorithm = self.allowed(algorithm)?;
+        // Keys for data are made again by whoever set them, and may have nonces that must not begin anew.
+        if !AlgorithmSet::private_keys().contains(algorithm) {
+            return Err(KeyRefusal::Algorithm);
+        }
         if bytes.len() > MOST_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
+        let usages = asked_usages(algorithm, usages)?;
         let mut nonce = [0; wrapping::NONCE];
         fill_with_random(&mut nonce)?;
         let wrapping = self.wrapping.ok_or(KeyRefusal::Exhausted)?;
-        let wrapped = wrapping.wrap(nonce, algorithm, bytes).ok_or(KeyRefusal::Exhausted)?;
+        let wrapped = wrapping.wrap(nonce, algorithm, usages, bytes).ok_or(KeyRefusal::Exhausted)?;
         Ok(KeyReply::Wrapped { bytes: Secret::new(&wrapped) })
     }
 
     fn unwrap(&self, algorithm: u8, purpose: &KeyPurpose, wrapped: &[u8]) -> Result<KeyReply, KeyRefusal> {
         let code = algorithm;
         let algorithm = self.allowed(code)?;
-        let bytes = self.wrapping.and_then(|wrapping| wrapping.unwrap(algorithm, wrapped));
+        let usages = asked_usages(algorithm, purpose.usages)?;
+        let bytes = self.wrapping.and_then(|wrapping| wrapping.unwrap(algorithm, usages, wrapped));
         self.make(code, false, purpose, &bytes.ok_or(KeyRefusal::Wrapped)?, Origin::Imported)
     }
 
@@ -155,10 +183,7 @@ impl Desk<'_> {
         asked: &KeyPurpose,
         origin: Origin,
     ) -> Result<Purpose, KeyRefusal> {
-        let usages = match asked.usages {
-            0 => Usages::of(algorithm),
-            bits => Usages::from_bits(bits).ok_or(KeyRefusal::Message)?,
-        };
+        let usages = asked_usages(algorithm, asked.usages)?;
         usages.check(algorithm, asked.makes_nonces).map_err(misuse)?;
         if usages.to_bits() & self.rules.forbidden != 0 {
             return Err(KeyRefusal::PolicyUsages);
@@ -225,11 +250,20 @@ impl Desk<'_> {
     }
 }
 
-/// Random bytes of the kernel.
-struct System;
+/// Returns the usages that a request asks for.
+fn asked_usages(algorithm: Algorithm, bits: u8) -> Result<Usages, KeyRefusal> {
+    match bits {
+        0 => Ok(Usages::of(algorithm)),
+        bits => Usages::from_bits(bits).ok_or(KeyRefusal::Message),
+    }
+}
 
-impl Random for System {
+/// Random bytes of the kernel. Each draw shows the broker that the thread gets on.
+struct System<'a>(&'a Counter);
+
+impl Random for System<'_> {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PublicKeyError> {
+        self.0.step();
         fill_with_random(bytes).map_err(|_| PublicKeyError::Random)
     }
 }

@@ -99,19 +99,19 @@ impl Accelerator {
         }
     }
 
-    /// Has the worker encrypt a key, for [`Accelerator::unwrap_key`] in any process that has a grant, as long as the service runs. The
+    /// Has the worker encrypt a private key that will have the usages of `options`, for [`Accelerator::unwrap_key`] in any process that has a grant, as long as the service runs. The
     /// worker keeps nothing. What comes back tells nothing of the key, but lets its holder use it.
     ///
     /// # Errors
     /// [`Error::Key`]; [`Error::NoAnswer`]; [`Error::Queue`] after the grant's end; [`KeyRefusal::Wrapped`] of an accelerator in this process.
-    pub fn wrap_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn wrap_key(&self, algorithm: Algorithm, key: &[u8], options: KeyOptions) -> Result<Vec<u8>, Error> {
         match &self.0 {
-            Place::Worker(link) => link.wrap_key(algorithm, key),
+            Place::Worker(link) => link.wrap_key(algorithm, key, options),
             Place::Here(_) => Err(Error::Key(KeyRefusal::Wrapped)),
         }
     }
 
-    /// Makes a key from wrapped bytes. It can't be exported.
+    /// Makes a key from wrapped bytes, with the usages that they were wrapped with. It can't be exported.
     ///
     /// # Errors
     /// As [`Accelerator::import_key_with`]; [`KeyRefusal::Wrapped`] where another service wrapped it, or the same one before it was started again.

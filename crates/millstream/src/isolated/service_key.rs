@@ -206,7 +206,7 @@ impl ServiceKey {
         let options = options.for_key(algorithm);
         let wrapped = Cell::new(Vec::new());
         let made = ServiceKey::make(grants, &options, key.len(), usages.into(), |accelerator, options| {
-            wrapped.set(accelerator.wrap_key(algorithm, key)?);
+            wrapped.set(accelerator.wrap_key(algorithm, key, options)?);
             accelerator.import_key_with(algorithm, key, options)
         });
         Ok((made?, wrapped.take()))

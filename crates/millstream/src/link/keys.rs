@@ -15,6 +15,9 @@ use crate::cwq::Algorithm;
 use crate::key::{Exportable, KeyHandle, KeyOptions};
 use crate::refusal::Refusal;
 
+/// Between two requests to a worker that is busy.
+const BUSY: Duration = Duration::from_millis(20);
+
 /// Between two looks whether a full socket has room again.
 const FULL: Duration = Duration::from_millis(1);
 
@@ -56,14 +59,27 @@ impl Link {
         let len = u16::try_from(len).map_err(|_| Error::Key(KeyRefusal::KeyLength))?;
         let (exportable, purpose) = (options.exportable == Exportable::Yes, options.message());
         let request = KeyRequest::Generate { algorithm: algorithm as u8, exportable, purpose, len };
-        self.new_key(algorithm, &request)
+        let began = Instant::now();
+        loop {
+            match self.new_key(algorithm, &request) {
+                // Keys of RSA are made at intervals.
+                Err(Error::Key(KeyRefusal::Busy)) if began.elapsed() < self.limit => thread::sleep(BUSY),
+                made => return made,
+            }
+        }
     }
 
-    pub(crate) fn wrap_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn wrap_key(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+    ) -> Result<Vec<u8>, Error> {
         if key.len() > LONGEST {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
-        let request = KeyRequest::Wrap { algorithm: algorithm as u8, bytes: Secret::new(key) };
+        let usages = options.message().usages;
+        let request = KeyRequest::Wrap { algorithm: algorithm as u8, usages, bytes: Secret::new(key) };
         match self.ask(&request)? {
             KeyReply::Wrapped { bytes } => Ok(bytes.expose().to_vec()),
             other => Err(self.unexpected(&other)),

@@ -195,11 +195,12 @@ impl<F: Family> Key<F> {
 
     /// Changes the key. A key that gets another public part has no private one any more.
     pub fn set(&mut self, params: Params<'_>) -> Result<()> {
+        self.held.set(params)?;
         self.changed();
         if params.find(c"encoded-pub-key").is_some() {
             self.isolated = None;
         }
-        self.held.set(params)
+        Ok(())
     }
 
     /// Returns a copy of the selected parts.

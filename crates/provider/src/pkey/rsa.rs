@@ -143,7 +143,8 @@ impl Family for Rsa {
         if params.find(c"rsa-factor3").is_some() || !(MIN_BITS..=MAX_BITS).contains(&bits) {
             return Ok(None);
         }
-        encoded(&numbers).map(Some).ok_or(Reason::INVALID_KEY)
+        let secret = encoded(&numbers).ok_or(Reason::INVALID_KEY)?;
+        Ok(Some(secret).filter(|secret| has_engine(&secret.bytes)))
     }
 
     fn tell_public(
@@ -175,9 +176,15 @@ impl Family for Rsa {
 
     fn made_there(asked: &Asked) -> Option<(Algorithm, usize)> {
         let bits = asked.bits.unwrap_or(USUAL_BITS);
-        let fits = !asked.other && (MIN_BITS..=MAX_BITS).contains(&bits) && bits.is_multiple_of(8);
+        // Those that a worker makes (FIPS 186-5 §5.1); another one is made here and brought there.
+        let fits = !asked.other && (2048..=MAX_BITS).contains(&bits) && bits.is_multiple_of(128);
         fits.then_some((Algorithm::Rsa, bits / 8))
     }
+}
+
+/// Tells whether a private key is one of the service's: its exponent and primes may be too long, or of lengths too different.
+pub fn has_engine(pkcs1: &[u8]) -> bool {
+    super::features().is_ok_and(|features| PrivateKey::from_pkcs1(features, pkcs1).is_ok())
 }
 
 /// Encodes a private key from its numbers.

@@ -15,8 +15,8 @@ use pkcs8::PrivateKeyInfoRef;
 use sec1::{EcParameters, EcPrivateKey};
 use zeroize::Zeroizing;
 
-use super::ec;
 use super::held::Secret;
+use super::{ec, rsa};
 
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
@@ -67,8 +67,14 @@ fn read_sec1(der: &[u8], around: Option<ObjectIdentifier>) -> Option<Secret> {
     }
     let curve = curve(inside.or(around)?)?;
     let mut bytes = Zeroizing::new(vec![0; curve.bytes()]);
-    let before = bytes.len().checked_sub(key.private_key.len())?;
-    bytes[before..].copy_from_slice(key.private_key);
+    let mut scalar = key.private_key;
+    while let [0, rest @ ..] = scalar
+        && scalar.len() > bytes.len()
+    {
+        scalar = rest;
+    }
+    let before = bytes.len().checked_sub(scalar.len())?;
+    bytes[before..].copy_from_slice(scalar);
     Some(Secret { algorithm: ec::algorithm(curve), bytes })
 }
 
@@ -77,7 +83,7 @@ fn read_pkcs1(der: &[u8]) -> Option<Secret> {
     let key = pkcs1::RsaPrivateKey::<UintRef<'_>>::from_der(der).ok()?;
     let modulus = key.modulus.as_bytes();
     let bits = modulus.len() * 8 - modulus.first()?.leading_zeros() as usize;
-    let fits = (MIN_BITS..=MAX_BITS).contains(&bits);
+    let fits = (MIN_BITS..=MAX_BITS).contains(&bits) && rsa::has_engine(der);
     fits.then(|| Secret { algorithm: Algorithm::Rsa, bytes: Zeroizing::new(der.to_vec()) })
 }
 
