@@ -69,7 +69,7 @@ fn rsa_cost(word: &ControlWord, alone: bool) -> i64 {
         len * len * len * PER_NANOSECOND / LANES_PER_NANOSECOND * if alone { 2 } else { 1 }
     };
     match word.opcode {
-        // As long as an exponent of eight bytes takes, which is the longest.
+        // The longest exponents have eight bytes.
         VERIFY => power(word.key_len) / 12,
         PUBLIC_KEY => 0,
         _ => power(word.mac_key_len),

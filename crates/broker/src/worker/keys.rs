@@ -124,7 +124,7 @@ impl Desk<'_> {
         len: usize,
     ) -> Result<KeyReply, KeyRefusal> {
         let known = self.allowed(algorithm)?;
-        // What is refused is not made.
+        // A key that the policy forbids is not made first.
         self.purpose(known, exportable, purpose, Origin::Generated)?;
         let key = self.paced(known, || generate_key(self.features, known, len, &mut System(self.steps)))?;
         let key = key.map_err(|error| match error {

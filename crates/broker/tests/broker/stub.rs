@@ -122,7 +122,7 @@ pub fn run() {
                 }
                 drop(grants.remove(&grant));
             }
-            Order::Limit { .. } => {}
+            Order::Limit { .. } | Order::Wrap { .. } => {}
             Order::Count {} => {
                 report(Report::Worker { sleeps: grants.len() as u64 });
                 for id in grants.keys() {

@@ -32,7 +32,7 @@ pub(super) fn is_long(tag_len: u8) -> bool {
     usize::from(tag_len) > SMALL
 }
 
-// It has room among mid-states.
+// The place of a mid-state has room for it.
 const _: () = assert!(STATE > u8::MAX as usize);
 
 impl Queue {

@@ -27,7 +27,7 @@ const fn keys<K: Decoded>(name: &'static std::ffi::CStr) -> [OsslAlgorithm; 5] {
     let functions = key_decoder_functions::<K>();
     [
         OsslAlgorithm::new(name, of!("der", "millstream"), functions),
-        // Where a caller asked for another structure, as an encrypted one, OpenSSL 3.6 passes over the first that it meets.
+        // OpenSSL 3.6 passes over the first that it meets where a caller asked for another structure, as an encrypted one.
         OsslAlgorithm::new(name, of!("der", "millstream", ",millstream.again=yes"), functions),
         OsslAlgorithm::new(name, of!("der", "type-specific"), functions),
         // OpenSSL passes on with its type what it has decrypted.

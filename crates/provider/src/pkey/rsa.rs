@@ -176,7 +176,7 @@ impl Family for Rsa {
 
     fn made_there(asked: &Asked) -> Option<(Algorithm, usize)> {
         let bits = asked.bits.unwrap_or(USUAL_BITS);
-        // Those that a worker makes (FIPS 186-5 §5.1); another one is made here and brought there.
+        // A worker makes keys of these sizes (FIPS 186-5 §5.1); another one is made here and brought there.
         let fits = !asked.other && (2048..=MAX_BITS).contains(&bits) && bits.is_multiple_of(128);
         fits.then_some((Algorithm::Rsa, bits / 8))
     }
