@@ -135,7 +135,7 @@ pub fn of_engine(error: EngineError) -> Status {
         EngineError::NonceLength { .. } => Status::NonceLength,
         EngineError::TagLength { .. } => Status::TagLength,
         EngineError::DataLength { .. } => Status::DataLength,
-        EngineError::Parameter { .. } => Status::Parameter,
+        EngineError::Parameter { .. } | EngineError::Peer { .. } => Status::Parameter,
         EngineError::OutputLength { .. } => Status::OutputLength,
         EngineError::Authentication => Status::Authentication,
         EngineError::Padding => Status::Padding,

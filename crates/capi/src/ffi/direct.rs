@@ -60,16 +60,18 @@ pub const MILLSTREAM_SCHEME_RSA_PKCS1: u32 = 1;
 /// Returns the scheme of PSS with `mask_hash` in MGF1 and a salt of `salt_length` bytes; 0 where it is no hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn millstream_scheme_pss(mask_hash: AlgorithmCode, salt_length: u16) -> u32 {
-    guard_value(0, || {
-        let mask = millstream::algorithm_of(mask_hash.hash()?);
-        Ok(Scheme { padding: Padding::Pss, mask, salt: salt_length }.to_bits())
-    })
+    guard_value(0, || pss(mask_hash, salt_length))
+}
+
+fn pss(mask_hash: AlgorithmCode, salt: u16) -> Result<u32, Failure> {
+    let mask = millstream::algorithm_of(mask_hash.hash()?);
+    Ok(Scheme { padding: Padding::Pss, mask, salt }.to_bits())
 }
 
 /// Returns the scheme of OAEP with `mask_hash` in MGF1; 0 where it is no hash. The hash of the label is the operation's `algorithm`.
 #[unsafe(no_mangle)]
 pub extern "C" fn millstream_scheme_oaep(mask_hash: AlgorithmCode) -> u32 {
-    millstream_scheme_pss(mask_hash, 0)
+    guard_value(0, || pss(mask_hash, 0))
 }
 
 /// Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
