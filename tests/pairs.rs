@@ -154,6 +154,7 @@ fn imported(under: &Under, theirs: &Library) {
     let group = [Param::text(c"group", c"P-256")];
     let other = Key::generate(theirs, c"EC", &group).unwrap();
     let mut private = other.big(c"priv", 32).unwrap();
+    private.reverse();
     let mut public = other.octets(c"pub").unwrap();
     for with_public in [true, false] {
         let mut params = vec![Param::text(c"group", c"P-256"), Param::number(c"priv", &mut private)];
