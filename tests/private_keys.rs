@@ -162,6 +162,20 @@ fn forms(openssl: &OpenSsl) {
 
 with_each_openssl!(s_server, s_server_without_isolation, forms);
 
+/// Requires that the program's own thread alone takes signals for the process. nginx's master sleeps until one reaches that thread.
+fn only_the_program_takes_signals(pid: u32) {
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs") {
+        let task = task.expect("it runs");
+        if *task.file_name() == *pid.to_string() {
+            continue;
+        }
+        let status = std::fs::read_to_string(task.path().join("status")).expect("it runs");
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("it has a mask");
+        let blocked = u64::from_str_radix(blocked.trim(), 16).expect("a number");
+        assert_eq!(blocked >> (Signal::CHILD.as_raw() - 1) & 1, 1, "{status}");
+    }
+}
+
 /// nginx loads its keys before it forks its workers, who then sign in the service all the same, also after a reload.
 fn nginx(openssl: &OpenSsl) {
     let place = Place::new();
@@ -199,6 +213,7 @@ fn nginx(openssl: &OpenSsl) {
     };
     fetches();
     search();
+    only_the_program_takes_signals(nginx.master());
     let before = nginx.workers();
     signal(nginx.master(), Signal::HUP);
     eventually("only new workers are left", || {

@@ -20,6 +20,7 @@ mod memory;
 mod plain;
 mod rights;
 mod secret;
+mod signals;
 mod socket;
 mod stack;
 mod sync;
@@ -36,6 +37,7 @@ pub use mapping::{Mapping, Words};
 pub use memory::Memory;
 pub use plain::{plain, words};
 pub use secret::{SecretBytes, SecretMemory};
+pub use signals::without_signals;
 pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
 pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};
 

@@ -215,8 +215,8 @@ impl Watcher {
             stop: AtomicBool::new(false),
         });
         let of_thread = shared.clone();
-        let thread =
-            thread::Builder::new().name("millstream-wait".to_owned()).spawn(move || of_thread.run()).ok()?;
+        let builder = thread::Builder::new().name("millstream-wait".to_owned());
+        let thread = shm::without_signals(|| builder.spawn(move || of_thread.run())).ok()?;
         Some(Watcher { shared, thread: Some(thread), forks: shm::forks() })
     }
 

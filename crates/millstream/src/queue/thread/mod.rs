@@ -73,9 +73,8 @@ impl AcceleratorThread {
                 Serving::new(of_thread.clone(), pace).run(&of_thread.mailbox);
             }
         };
-        let handle = thread::Builder::new()
-            .name("millstream".to_owned())
-            .spawn(body)
+        let builder = thread::Builder::new().name("millstream".to_owned());
+        let handle = millstream_shm::without_signals(|| builder.spawn(body))
             .map_err(|error| Error::Thread(error.kind()))?;
         let this = AcceleratorThread { shared, handle: Some(handle) };
         match started.recv() {
