@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// What the thread itself causes. Blocked, these would end the process without a word to its own handlers.
+/// A thread itself causes these signals. Blocked, they would end the process without a word to its own handlers.
 const OF_THE_THREAD: [i32; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
