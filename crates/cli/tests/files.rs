@@ -187,8 +187,12 @@ fn threads_wait_for_the_output_and_go_on() {
 
 /// Starts `digest` of these files, with its standard output in a pipe.
 fn start(place: &Place, files: &[&str]) -> (Child, Lines<BufReader<ChildStdout>>) {
-    let mut command = Command::new(MILLSTREAM);
-    command.args(["digest", "-a", "sha256"]).args(files).current_dir(place.path(""));
+    // A shell's background jobs ignore interrupts, and so would what they start.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal=INT", MILLSTREAM, "digest", "-a", "sha256"])
+        .args(files)
+        .current_dir(place.path(""));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     (child, lines)

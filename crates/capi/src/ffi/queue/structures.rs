@@ -200,7 +200,8 @@ mod tests {
             (offset_of!(Request, direction), 109),
             (offset_of!(Request, reserved), 110),
             (offset_of!(Request, user), 112),
-            (offset_of!(Request, reserved_too), 120),
+            (offset_of!(Request, scheme), 120),
+            (offset_of!(Request, reserved_too), 124),
         ];
         let done = [
             (offset_of!(Done, ticket), 0),
