@@ -117,17 +117,21 @@ pub fn features() -> Result<Features, Error> {
 /// When `MILLSTREAM_HWCAP` names an unknown feature; nothing has been executed then. What is wrong with one
 /// operation is that operation's result.
 pub fn batch(operations: &mut [Operation<'_>]) -> Result<(), Error> {
-    static UNIT: OnceLock<Unit> = OnceLock::new();
-    let unit = match UNIT.get() {
-        Some(unit) => unit,
-        None => {
-            let mut unit = Unit::new(features()?);
-            unit.set_random(random::fill);
-            UNIT.get_or_init(|| unit)
-        }
-    };
-    unit.run(operations);
+    unit()?.run(operations);
     Ok(())
+}
+
+/// Returns the engines that [`batch`] uses. They are made apart from it, so that it needs no stack for that.
+#[inline(never)]
+fn unit() -> Result<&'static Unit, Error> {
+    // In a box, as each move of so large a value takes stack again.
+    static UNIT: OnceLock<Box<Unit>> = OnceLock::new();
+    if let Some(unit) = UNIT.get() {
+        return Ok(unit);
+    }
+    let mut unit = Box::new(Unit::new(features()?));
+    unit.set_random(random::fill);
+    Ok(UNIT.get_or_init(|| unit))
 }
 
 /// An error, of the environment, an engine, a queue or a service.
