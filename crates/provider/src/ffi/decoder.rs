@@ -93,37 +93,30 @@ fn type_name(algorithm: Algorithm) -> &'static CStr {
     }
 }
 
-/// The functions of the decoder from DER to keys of a type.
-pub const fn key_decoder_functions<K: Decoded>() -> &'static [Dispatch] {
-    const {
+/// Makes the functions of a decoder: what all have, and its own.
+macro_rules! decoder {
+    ($decode:expr $(, $more:expr)*) => {
         &[
             function!(id::NEWCTX, NewCtx, new),
             function!(id::FREECTX, Free, free),
             function!(id::DOES_SELECTION, Selects, selects),
-            function!(id::DECODE, Decode, decode_key::<K>),
-            function!(id::EXPORT_OBJECT, Export, export),
+            function!(id::DECODE, Decode, $decode),
+            $($more,)*
             Dispatch::END,
         ]
-    }
+    };
+}
+
+/// The functions of the decoder from DER to keys of a type.
+pub const fn key_decoder_functions<K: Decoded>() -> &'static [Dispatch] {
+    const { decoder!(decode_key::<K>, function!(id::EXPORT_OBJECT, Export, export)) }
 }
 
 /// The functions of the decoder that finds the type of a key in DER.
-pub const TYPE_DECODER_FUNCTIONS: &[Dispatch] = &[
-    function!(id::NEWCTX, NewCtx, new),
-    function!(id::FREECTX, Free, free),
-    function!(id::DOES_SELECTION, Selects, selects),
-    function!(id::DECODE, Decode, decode_der),
-    Dispatch::END,
-];
+pub const TYPE_DECODER_FUNCTIONS: &[Dispatch] = decoder!(decode_der);
 
 /// The functions of the decoder from PEM to DER.
-pub const PEM_DECODER_FUNCTIONS: &[Dispatch] = &[
-    function!(id::NEWCTX, NewCtx, new),
-    function!(id::FREECTX, Free, free),
-    function!(id::DOES_SELECTION, Selects, selects),
-    function!(id::DECODE, Decode, decode_pem),
-    Dispatch::END,
-];
+pub const PEM_DECODER_FUNCTIONS: &[Dispatch] = decoder!(decode_pem);
 
 /// A decoder needs nothing but the provider, so that is its context.
 unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
@@ -133,8 +126,12 @@ unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
 unsafe extern "C" fn free(_: *mut c_void) {}
 
 /// Tells whether private keys are selected. Nothing selected is all.
+fn wants_private(selection: c_int) -> bool {
+    selection == 0 || Selection(selection).has_private()
+}
+
 unsafe extern "C" fn selects(_: *mut c_void, selection: c_int) -> c_int {
-    c_int::from(selection == 0 || Selection(selection).has_private())
+    c_int::from(wants_private(selection))
 }
 
 /// Hands a key over that was decoded here.
@@ -259,7 +256,7 @@ unsafe fn decode(
     guard(
         || provider,
         || {
-            if selection != 0 && !Selection(selection).has_private() {
+            if !wants_private(selection) {
                 return Ok(());
             }
             let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
