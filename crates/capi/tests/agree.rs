@@ -3,7 +3,9 @@
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
-use std::ffi::CStr;
+#[macro_use]
+mod support;
+
 use std::ptr::{null, null_mut};
 
 use millstream::cwq;
@@ -11,21 +13,12 @@ use millstream::{Key, Operation as Rust};
 use millstream_c::algorithm::AlgorithmCode;
 use millstream_c::ffi::batch::{Kind, KindCode, Operation, millstream_batch};
 use millstream_c::ffi::direct::*;
-use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
 use millstream_c::ffi::stream::*;
 use millstream_c::ffi::usage::*;
 use millstream_c::status::Status;
 use millstream_c::stream::Stream;
 use millstream_testkit::Random;
-
-macro_rules! ok {
-    ($call:expr) => {{
-        let status = unsafe { $call };
-        let text = unsafe { CStr::from_ptr(millstream_last_error()) };
-        assert_eq!(status, Status::Ok, "{}: {text:?}", stringify!($call));
-    }};
-}
 
 /// An algorithm under a key: the same for both sides.
 struct Case {

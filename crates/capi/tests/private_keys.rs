@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
-use std::ffi::CStr;
+#[macro_use]
+mod support;
+
 use std::ptr::{null, null_mut};
 
 use millstream::cwq;
@@ -12,18 +14,9 @@ use millstream::publickey::{ed25519, rsa, x25519};
 use millstream_c::algorithm::AlgorithmCode;
 use millstream_c::ffi::batch::{Kind, KindCode, Operation, millstream_batch};
 use millstream_c::ffi::direct::*;
-use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
 use millstream_c::status::Status;
 use millstream_testkit::keys::RSA_1024;
-
-macro_rules! ok {
-    ($call:expr) => {{
-        let status = unsafe { $call };
-        let text = unsafe { CStr::from_ptr(millstream_last_error()) };
-        assert_eq!(status, Status::Ok, "{}: {text:?}", stringify!($call));
-    }};
-}
 
 const MESSAGE: &[u8] = b"a message";
 const PEER: [u8; 32] = [9; 32];

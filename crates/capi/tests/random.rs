@@ -2,22 +2,16 @@
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+#[macro_use]
+mod support;
+
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 use millstream_c::ffi::batch::{Kind, KindCode, Operation, millstream_batch};
 use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
 use millstream_c::status::Status;
-
-macro_rules! ok {
-    ($call:expr) => {{
-        let status = unsafe { $call };
-        let text = unsafe { CStr::from_ptr(millstream_last_error()) };
-        assert_eq!(status, Status::Ok, "{}: {text:?}", stringify!($call));
-    }};
-}
 
 /// Bytes around what is filled, which nobody may touch.
 const AROUND: u8 = 0xa5;

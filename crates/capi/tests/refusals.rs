@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+#[macro_use]
+mod support;
+
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
@@ -33,14 +36,6 @@ macro_rules! refused {
         assert_eq!(unsafe { $call }, Status::$status, "{}", stringify!($call));
         let text = unsafe { CStr::from_ptr(millstream_last_error()) }.to_str().unwrap();
         assert!(text.contains($name), "{text:?} does not say {:?}: {}", $name, stringify!($call));
-    }};
-}
-
-macro_rules! ok {
-    ($call:expr) => {{
-        let status = unsafe { $call };
-        let text = unsafe { CStr::from_ptr(millstream_last_error()) };
-        assert_eq!(status, Status::Ok, "{}: {text:?}", stringify!($call));
     }};
 }
 
