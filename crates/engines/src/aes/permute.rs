@@ -20,6 +20,7 @@ impl<R: Register> Unit<R> for Permute {
     const FORM: Form = Form::Tower;
     const CONSTANT: u8 = AES_CONSTANT;
     const ABREAST: usize = 4;
+    const LOOP: bool = true;
 
     #[inline(always)]
     unsafe fn enter(state: R) -> R {

@@ -19,7 +19,7 @@ use std::ptr;
 use zeroize::optimization_barrier;
 
 use super::job::Chained;
-use super::vector::{Keys, Rounds};
+use super::vector::{Keys, Rounds, each_round};
 use super::{Block, Schedule};
 
 /// The number of rounds whose keys are held in registers, if any are: four registers of lanes leave room for so many.
@@ -114,7 +114,7 @@ impl<'k, G: Group> Own<'k, G> {
 }
 
 impl<'k, G: Group> RoundKeys<'k, G> for Own<'k, G> {
-    const HOLD: bool = G::BLOCKS == 4;
+    const HOLD: bool = G::BLOCKS == 4 && !G::LOOP;
 
     #[inline(always)]
     fn keys(&self) -> &Keys<'k, G> {
@@ -439,23 +439,14 @@ impl<const N: usize> Chains<N> {
             }
             state[i] = state[i].enter();
         }
-        macro_rules! rounds {
-            ($($round:literal)*) => {$(
-                for i in 0..R {
-                    let hold = K::HOLD && $round < HELD;
-                    let key = if hold { held[$round % HELD][i] } else { keys.round($round, i) };
-                    state[i] = state[i].enc(key);
-                }
-            )*};
-        }
         let rounds = proof.schedule().rounds;
-        rounds!(1 2 3 4 5 6 7 8 9);
-        if rounds > 10 {
-            rounds!(10 11);
-            if rounds > 12 {
-                rounds!(12 13);
+        each_round!(G, rounds, round => {
+            for i in 0..R {
+                let hold = K::HOLD && round < HELD;
+                let key = if hold { held[round % HELD][i] } else { keys.round(round, i) };
+                state[i] = state[i].enc(key);
             }
-        }
+        });
         let last = (rounds & 15).min(14);
         for i in 0..R {
             let mut key = keys.round(last, i);

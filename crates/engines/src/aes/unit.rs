@@ -19,6 +19,9 @@ pub(crate) trait Unit<R: Copy>: Copy {
     /// The number of registers that go through the rounds side by side. A round of many instructions overlaps with the
     /// next register's anyway, and with more registers side by side its tables would have no room.
     const ABREAST: usize;
+    /// True if the rounds are a loop. A round of one instruction is written out for each number of rounds; a round of
+    /// forty would then fill the cache of instructions several times over, and a jump is nothing beside it.
+    const LOOP: bool;
 
     /// Brings a state into the form of the rounds.
     ///

@@ -167,6 +167,8 @@ pub(crate) trait Rounds: Vector {
     const FORM: Form;
     /// The number of vectors that go through the rounds side by side.
     const ABREAST: usize;
+    /// True if the rounds are a loop, and not written out one after another.
+    const LOOP: bool;
 
     /// Goes from the XOR with the first round key to the first round.
     fn enter(self) -> Self;
@@ -208,6 +210,34 @@ macro_rules! by_rounds {
 
 pub(crate) use by_rounds;
 
+/// Evaluates an expression for each round but the last: in a loop if the unit asks for that, otherwise once for each
+/// number, so that the number is a constant.
+macro_rules! each_round {
+    ($unit:ident, $rounds:expr, $round:ident => $work:expr) => {
+        if $unit::LOOP {
+            // Never more than 14; the minimum spares the bounds checks.
+            for $round in 1..$rounds.min(14) {
+                $work
+            }
+        } else {
+            each_round!($round => $work; 1 2 3 4 5 6 7 8 9);
+            if $rounds > 10 {
+                each_round!($round => $work; 10 11);
+                if $rounds > 12 {
+                    each_round!($round => $work; 12 13);
+                }
+            }
+        }
+    };
+    ($round:ident => $work:expr; $($number:literal)*) => {$({
+        let $round: usize = $number;
+        $work
+    })*};
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use each_round;
+
 /// [`Vector::encrypt`] from a unit's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
@@ -240,24 +270,20 @@ fn encrypt_part<L: Rounds, const N: usize>(
     for i in start..end {
         vectors[i] = vectors[i].xor(key).enter();
     }
-    macro_rules! rounds {
-        ($($round:literal)*) => {$(
-            let key = keys.round($round);
-            for i in start..end {
-                vectors[i] = vectors[i].enc(key);
-            }
-            if $round <= end - start {
-                beside.prepare(start + $round - 1);
-            }
-        )*};
-    }
-    rounds!(1 2 3 4 5 6 7 8 9);
-    if keys.schedule.rounds > 10 {
-        rounds!(10 11);
-        if keys.schedule.rounds > 12 {
-            rounds!(12 13);
+    if L::LOOP {
+        for i in start..end {
+            beside.prepare(i);
         }
     }
+    each_round!(L, keys.schedule.rounds, round => {
+        let key = keys.round(round);
+        for i in start..end {
+            vectors[i] = vectors[i].enc(key);
+        }
+        if !L::LOOP && round <= end - start {
+            beside.prepare(start + round - 1);
+        }
+    });
     let key = keys.last_round();
     for i in start..end {
         vectors[i] = vectors[i].enc_last(beside.fold(i, key));
@@ -296,24 +322,20 @@ fn decrypt_part<L: Rounds, const N: usize>(
     for i in start..end {
         vectors[i] = vectors[i].xor(key).enter_inverse();
     }
-    macro_rules! rounds {
-        ($($round:literal)*) => {$(
-            let key = keys.round($round);
-            for i in start..end {
-                vectors[i] = vectors[i].dec(key);
-            }
-            if $round <= end - start {
-                beside.prepare(start + $round - 1);
-            }
-        )*};
-    }
-    rounds!(1 2 3 4 5 6 7 8 9);
-    if keys.schedule.rounds > 10 {
-        rounds!(10 11);
-        if keys.schedule.rounds > 12 {
-            rounds!(12 13);
+    if L::LOOP {
+        for i in start..end {
+            beside.prepare(i);
         }
     }
+    each_round!(L, keys.schedule.rounds, round => {
+        let key = keys.round(round);
+        for i in start..end {
+            vectors[i] = vectors[i].dec(key);
+        }
+        if !L::LOOP && round <= end - start {
+            beside.prepare(start + round - 1);
+        }
+    });
     let key = keys.last_round();
     for i in start..end {
         vectors[i] = vectors[i].dec_last(beside.fold(i, key));
@@ -333,18 +355,7 @@ pub(crate) fn whitening<L: Rounds>(keys: &Keys<'_, L>) -> L {
 #[inline(always)]
 pub(crate) fn encrypt_whitened<L: Rounds>(block: L, keys: &Keys<'_, L>, fold: L) -> L {
     let mut block = block.enter();
-    macro_rules! rounds {
-        ($($round:literal)*) => {$(
-            block = block.enc(keys.round($round));
-        )*};
-    }
-    rounds!(1 2 3 4 5 6 7 8 9);
-    if keys.schedule.rounds > 10 {
-        rounds!(10 11);
-        if keys.schedule.rounds > 12 {
-            rounds!(12 13);
-        }
-    }
+    each_round!(L, keys.schedule.rounds, round => block = block.enc(keys.round(round)));
     block.enc_last(keys.last_round().xor(fold))
 }
 

@@ -42,6 +42,8 @@ pub(super) trait Vector: Copy {
     const BLOCKS: usize;
     /// The form of the round keys.
     const FORM: Form = Form::Standard;
+    /// True if the rounds of AES are a loop: see [`Unit::LOOP`](crate::aes::unit::Unit::LOOP).
+    const LOOP: bool = false;
     /// The type of one block.
     type One: Vector<One = Self::One>;
 
@@ -410,20 +412,27 @@ unsafe fn batches<'a, V: Vector, const ROUNDS: usize, const OPEN: bool, const LA
             text[0] = text[0].xor(V::from_first(hash));
             let mut state = begin::<V, N>(key, &mut counter, step);
             let mut sum = Sum::zero();
-            // The rounds are a macro, because the compiler does not unroll a loop as long as this.
-            macro_rules! rounds {
-                ($($round:literal)*) => {$(
-                    if $round < ROUNDS {
-                        round_of(key, &mut state, $round);
-                        if $round > 1 && $round <= N + 1 {
-                            sum = sum.add(text[$round - 2], Powers::falling(key, (N + 2 - $round) * V::BLOCKS));
-                            sum.low.pin();
-                            sum.high.pin();
+            if V::LOOP {
+                sum = ghash_of(key, &text, 0);
+                for round in 1..ROUNDS {
+                    round_of(key, &mut state, round);
+                }
+            } else {
+                // The rounds are a macro, because the compiler does not unroll a loop as long as this.
+                macro_rules! rounds {
+                    ($($round:literal)*) => {$(
+                        if $round < ROUNDS {
+                            round_of(key, &mut state, $round);
+                            if $round > 1 && $round <= N + 1 {
+                                sum = sum.add(text[$round - 2], Powers::falling(key, (N + 2 - $round) * V::BLOCKS));
+                                sum.low.pin();
+                                sum.high.pin();
+                            }
                         }
-                    }
-                )*};
+                    )*};
+                }
+                rounds!(1 2 3 4 5 6 7 8 9 10 11 12 13);
             }
-            rounds!(1 2 3 4 5 6 7 8 9 10 11 12 13);
             hash = sum.reduce(polynomial).sum();
             text = cover::<V, ROUNDS, OPEN, N>(key, state, data.take(batch));
         }

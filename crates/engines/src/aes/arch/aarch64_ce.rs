@@ -49,6 +49,7 @@ pub(crate) struct Instructions;
 impl Unit<uint8x16_t> for Instructions {
     const FORM: Form = Form::Standard;
     const ABREAST: usize = 8;
+    const LOOP: bool = false;
 
     #[inline(always)]
     unsafe fn enc(state: uint8x16_t, key: uint8x16_t) -> uint8x16_t {

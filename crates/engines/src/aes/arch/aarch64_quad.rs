@@ -121,6 +121,7 @@ impl<U: Unit<uint8x16_t>> Vector for Quad<U> {
 impl<U: Unit<uint8x16_t>> Rounds for Quad<U> {
     const FORM: Form = U::FORM;
     const ABREAST: usize = U::ABREAST;
+    const LOOP: bool = U::LOOP;
 
     #[inline(always)]
     fn enter(self) -> Self {

@@ -54,6 +54,7 @@ pub(crate) struct Instructions;
 impl Unit<__m128i> for Instructions {
     const FORM: Form = Form::Standard;
     const ABREAST: usize = 8;
+    const LOOP: bool = false;
 
     #[inline(always)]
     unsafe fn enc(state: __m128i, key: __m128i) -> __m128i {

@@ -69,6 +69,7 @@ macro_rules! unit {
         impl Unit<$register> for Galois {
             const FORM: Form = Form::Standard;
             const ABREAST: usize = if size_of::<$register>() == 64 { 8 } else { 4 };
+            const LOOP: bool = true;
 
             #[inline(always)]
             unsafe fn enc(state: $register, key: $register) -> $register {

@@ -42,6 +42,7 @@ lanes_tier!(Ymm<Instructions>, Xmm<Instructions>, 16, "aes,pclmulqdq,vaes,vpclmu
 impl Unit<__m256i> for Instructions {
     const FORM: Form = Form::Standard;
     const ABREAST: usize = 8;
+    const LOOP: bool = false;
 
     #[inline(always)]
     unsafe fn enc(state: __m256i, key: __m256i) -> __m256i {

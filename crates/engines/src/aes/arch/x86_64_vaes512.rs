@@ -47,6 +47,7 @@ lanes_tier!(
 impl Unit<__m512i> for Instructions {
     const FORM: Form = Form::Standard;
     const ABREAST: usize = 8;
+    const LOOP: bool = false;
 
     #[inline(always)]
     unsafe fn enc(state: __m512i, key: __m512i) -> __m512i {

@@ -118,6 +118,7 @@ impl<U: Unit<__m128i>> Vector for Xmm<U> {
 impl<U: Unit<__m128i>> Rounds for Xmm<U> {
     const FORM: Form = U::FORM;
     const ABREAST: usize = U::ABREAST;
+    const LOOP: bool = U::LOOP;
 
     #[inline(always)]
     fn enter(self) -> Self {

@@ -164,6 +164,7 @@ impl<U: Unit<__m256i>> Vector for Ymm<U> {
 impl<U: Unit<__m256i>> Rounds for Ymm<U> {
     const FORM: Form = U::FORM;
     const ABREAST: usize = U::ABREAST;
+    const LOOP: bool = U::LOOP;
 
     #[inline(always)]
     fn enter(self) -> Self {

@@ -198,6 +198,7 @@ fn now(mut register: __m512i) -> __m512i {
 impl<U: Unit<__m512i>> Rounds for Zmm<U> {
     const FORM: Form = U::FORM;
     const ABREAST: usize = U::ABREAST;
+    const LOOP: bool = U::LOOP;
 
     #[inline(always)]
     fn enter(self) -> Self {

@@ -28,6 +28,7 @@ impl<U> Block128<U> {
 
 impl<U: Unit<__m128i>> Vector for Block128<U> {
     const FORM: Form = <U as Unit<__m128i>>::FORM;
+    const LOOP: bool = <U as Unit<__m128i>>::LOOP;
     const BLOCKS: usize = 1;
     type One = Block128<U>;
 

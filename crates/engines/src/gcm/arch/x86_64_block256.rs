@@ -42,6 +42,7 @@ impl<U> Block256<U> {
 
 impl<U: Unit<__m128i> + Unit<__m256i> + Multiplies> Vector for Block256<U> {
     const FORM: Form = <U as Unit<__m256i>>::FORM;
+    const LOOP: bool = <U as Unit<__m256i>>::LOOP;
     const BLOCKS: usize = 2;
     type One = Block128<U>;
 

@@ -50,6 +50,7 @@ fn pin(value: &mut __m512i) {
 
 impl<U: Unit<__m128i> + Unit<__m512i>> Vector for Block512<U> {
     const FORM: Form = <U as Unit<__m512i>>::FORM;
+    const LOOP: bool = <U as Unit<__m512i>>::LOOP;
     const BLOCKS: usize = 4;
     type One = Block128<U>;
 
