@@ -10,6 +10,7 @@
 //! | `field.rs` | S-boxes that invert in a field of 256 elements, as linear maps around the inversion in another one |
 //! | `bits.rs` | the bits of eight words in planes, for kernels of any processor |
 //! | `planes.rs` | the bytes of many blocks in vectors, for the kernels of all tiers |
+//! | `by16.rs` | kernels that invert by the AES instructions, sixteen blocks at a time |
 //! | `passes.rs` | a mode's pass over a message, on any kernel |
 //! | `job.rs`, `lanes.rs` | many messages at once: the jobs and the lane managers |
 //! | `side_by_side.rs` | the messages in their lanes |
@@ -24,6 +25,8 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod bits;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) mod by16;
 pub(crate) mod field;
 mod job;
 mod lanes;

@@ -18,37 +18,16 @@ use super::super::Camellia;
 use super::super::sliced::CamelliaPlane;
 use super::halves::{IN, IN_4, OUT, OUT_2, OUT_3};
 use super::serial::{self, Boxes};
+use crate::blocks::by16::{by16, halves, map};
 use crate::blocks::field::{Map, UNSHIFT};
-use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
-use crate::blocks::planes::{self, plane_128};
-use crate::blocks::{Block, CbcJob, CtrJob, Ops, Subkeys, side_by_side};
+use crate::blocks::planes::plane_128;
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("avx,aes");
-
-/// The halves of each byte.
-#[inline(always)]
-unsafe fn halves(x: __m128i) -> [__m128i; 2] {
-    // SAFETY: the caller's features; so below.
-    unsafe {
-        let low = _mm_set1_epi8(0x0f);
-        [_mm_and_si128(x, low), _mm_and_si128(_mm_srli_epi16::<4>(x), low)]
-    }
-}
-
-#[inline(always)]
-unsafe fn map(map: &'static Map, [low, high]: [__m128i; 2]) -> __m128i {
-    // SAFETY: as above; tables of sixteen bytes.
-    unsafe {
-        let tables = map.as_ptr().cast();
-        let low = _mm_shuffle_epi8(_mm_loadu_si128(tables), low);
-        _mm_xor_si128(low, _mm_shuffle_epi8(_mm_loadu_si128(tables.add(1)), high))
-    }
-}
 
 /// The AES S-box of each byte.
 #[inline(always)]
 unsafe fn sub_bytes(x: __m128i) -> __m128i {
-    // SAFETY: as above.
+    // SAFETY: the caller's features; so below.
     unsafe {
         let x = _mm_aesenclast_si128(x, _mm_setzero_si128());
         _mm_shuffle_epi8(x, _mm_loadu_si128(UNSHIFT.as_ptr().cast()))
@@ -111,51 +90,5 @@ impl Boxes for Plane16 {
     }
 }
 
-struct By16;
-
-impl Batch for By16 {
-    type Cipher = Camellia;
-
-    const WIDTH: usize = 16;
-
-    #[inline(always)]
-    unsafe fn batch(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH], count: usize) {
-        // SAFETY: the caller's features.
-        unsafe {
-            if count == 1 {
-                blocks[0] = Self::one(subkeys, blocks[0]);
-            } else {
-                many(subkeys, blocks);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn one(subkeys: &Subkeys<Camellia>, block: Block) -> Block {
-        // SAFETY: the caller's features.
-        unsafe { serial::crypt::<Plane16>(subkeys, block) }
-    }
-}
-
-#[target_feature(enable = "avx,aes")]
-fn many(subkeys: &Subkeys<Camellia>, blocks: &mut [Block; MAX_WIDTH]) {
-    // SAFETY: this function has the features.
-    unsafe { planes::crypt::<Camellia, Plane16, _>(subkeys, blocks.as_flattened_mut()) }
-}
-
-pub(in super::super) const OPS: Ops<Camellia> = passes!(By16, "avx,aes");
-
-/// The fewest live lanes for which this kernel is as fast as the direct one.
-const FEWEST: usize = 3;
-
-#[target_feature(enable = "avx,aes")]
-pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_, Camellia>]) {
-    // SAFETY: this function has the features.
-    unsafe { side_by_side::cbc::<Camellia, Plane16, 16>(jobs, FEWEST) }
-}
-
-#[target_feature(enable = "avx,aes")]
-pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_, Camellia>]) {
-    // SAFETY: this function has the features.
-    unsafe { side_by_side::ctr::<Camellia, Plane16, 16>(jobs) }
-}
+// With fewer than three live lanes the direct kernel is faster.
+by16!(Camellia, Plane16, "avx,aes", fewest 3, one serial::crypt::<Plane16>);

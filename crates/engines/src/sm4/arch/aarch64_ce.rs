@@ -16,10 +16,9 @@ use millstream_cpu::FeatureSet;
 use super::super::Sm4;
 use super::super::sliced::Sm4Plane;
 use super::halves::{IN, OUT_P, OUT_Q};
-use crate::blocks::field::{Map, UNSHIFT};
-use crate::blocks::passes::{Batch, MAX_WIDTH, passes};
-use crate::blocks::planes::{self, plane_neon};
-use crate::blocks::{Block, CbcJob, CtrJob, Ops, Subkeys, side_by_side};
+use crate::blocks::by16::{by16, map};
+use crate::blocks::field::UNSHIFT;
+use crate::blocks::planes::plane_neon;
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("neon,aes");
 
@@ -46,54 +45,5 @@ fn boxes(x: uint8x16_t) -> [Plane16; 2] {
     }
 }
 
-#[inline(always)]
-unsafe fn map(map: &'static Map, x: uint8x16_t) -> uint8x16_t {
-    // SAFETY: the caller's features; tables of sixteen bytes.
-    unsafe {
-        let low = vqtbl1q_u8(vld1q_u8(map[0].as_ptr()), vandq_u8(x, vdupq_n_u8(0x0f)));
-        veorq_u8(low, vqtbl1q_u8(vld1q_u8(map[1].as_ptr()), vshrq_n_u8::<4>(x)))
-    }
-}
-
-struct By16;
-
-impl Batch for By16 {
-    type Cipher = Sm4;
-
-    const WIDTH: usize = 16;
-
-    #[inline(always)]
-    unsafe fn batch(subkeys: &Subkeys<Sm4>, blocks: &mut [Block; MAX_WIDTH], _count: usize) {
-        // SAFETY: the caller's features.
-        unsafe { many(subkeys, blocks) }
-    }
-
-    #[inline(always)]
-    unsafe fn one(subkeys: &Subkeys<Sm4>, block: Block) -> Block {
-        let mut blocks = [[0; 16]; MAX_WIDTH];
-        blocks[0] = block;
-        // SAFETY: the caller's features.
-        unsafe { many(subkeys, &mut blocks) };
-        blocks[0]
-    }
-}
-
-#[target_feature(enable = "neon,aes")]
-fn many(subkeys: &Subkeys<Sm4>, blocks: &mut [Block; MAX_WIDTH]) {
-    // SAFETY: this function has the features.
-    unsafe { planes::crypt::<Sm4, Plane16, _>(subkeys, blocks.as_flattened_mut()) }
-}
-
-pub(in super::super) const OPS: Ops<Sm4> = passes!(By16, "neon,aes");
-
-#[target_feature(enable = "neon,aes")]
-pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_, Sm4>]) {
-    // SAFETY: this function has the features. The direct kernel takes a whole pass for a block too.
-    unsafe { side_by_side::cbc::<Sm4, Plane16, 16>(jobs, 1) }
-}
-
-#[target_feature(enable = "neon,aes")]
-pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_, Sm4>]) {
-    // SAFETY: this function has the features.
-    unsafe { side_by_side::ctr::<Sm4, Plane16, 16>(jobs) }
-}
+// The direct kernel takes a whole pass for a block too.
+by16!(Sm4, Plane16, "neon,aes", fewest 1);
