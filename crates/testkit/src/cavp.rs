@@ -10,6 +10,31 @@ use std::path::{Path, PathBuf};
 /// One case: its values by name, including those of its section's header.
 pub type Case = BTreeMap<String, String>;
 
+/// The files of hashed messages, below `hashes`: the engines' name of the hash, the file, and the number of its cases.
+pub const HASHES: &[(&str, &str, usize)] = &[
+    ("md5", "MD5/rfc-1321.txt", 7),
+    ("sha1", "SHA1/SHA1ShortMsg.rsp", 65),
+    ("sha1", "SHA1/SHA1LongMsg.rsp", 64),
+    ("sha224", "SHA2/SHA224ShortMsg.rsp", 65),
+    ("sha224", "SHA2/SHA224LongMsg.rsp", 64),
+    ("sha256", "SHA2/SHA256ShortMsg.rsp", 65),
+    ("sha256", "SHA2/SHA256LongMsg.rsp", 64),
+    ("sha384", "SHA2/SHA384ShortMsg.rsp", 129),
+    ("sha384", "SHA2/SHA384LongMsg.rsp", 128),
+    ("sha512", "SHA2/SHA512ShortMsg.rsp", 129),
+    ("sha512", "SHA2/SHA512LongMsg.rsp", 128),
+    ("sha512-256", "SHA2/SHA512_256ShortMsg.rsp", 129),
+    ("sha512-256", "SHA2/SHA512_256LongMsg.rsp", 128),
+    ("sha3-224", "SHA3/SHA3_224ShortMsg.rsp", 145),
+    ("sha3-224", "SHA3/SHA3_224LongMsg.rsp", 100),
+    ("sha3-256", "SHA3/SHA3_256ShortMsg.rsp", 137),
+    ("sha3-256", "SHA3/SHA3_256LongMsg.rsp", 100),
+    ("sha3-384", "SHA3/SHA3_384ShortMsg.rsp", 105),
+    ("sha3-384", "SHA3/SHA3_384LongMsg.rsp", 100),
+    ("sha3-512", "SHA3/SHA3_512ShortMsg.rsp", 73),
+    ("sha3-512", "SHA3/SHA3_512LongMsg.rsp", 100),
+];
+
 /// Returns the folder of the vectors: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
 pub fn directory() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vectors");
