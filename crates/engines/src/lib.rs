@@ -14,8 +14,8 @@
 //! | `side_by_side.rs` | the messages in their lanes, written once for several tiers |
 //! | `arch/` | one file for each processor tier |
 //!
-//! [`blocks`], [`cmac`], [`hash`], [`hkdf`], [`hmac`] and [`tls`] are constructions over the engines, and have no
-//! portable kernel of their own.
+//! [`blocks`], [`cmac`], [`hash`], [`hkdf`], [`hmac`], [`keywrap`] and [`tls`] are constructions over the engines, and have
+//! no portable kernel of their own.
 //!
 //! A key or a state is bound to a kernel when it is made, from a [`Features`](millstream_cpu::Features)
 //! value, and keeps that binding: an operation never detects anything. The tables, the binding and the
@@ -109,6 +109,7 @@ pub mod hkdf;
 pub mod hmac;
 pub mod ipsum;
 pub mod kasumi;
+pub mod keywrap;
 pub mod md5;
 pub mod modes;
 pub mod rc4;

@@ -65,8 +65,8 @@ pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, process
 pub use millstream_cwq as cwq;
 pub use millstream_engines::{
     AlgorithmInfo, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
-    chacha20poly1305, cmac, compare, crc, des, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4,
-    sha1, sha3, sha256, sha512, sm4, tls,
+    chacha20poly1305, cmac, compare, crc, des, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, keywrap, md5,
+    modes, rc4, sha1, sha3, sha256, sha512, sm4, tls,
 };
 pub use millstream_publickey as publickey;
 pub use millstream_shm::tally;
