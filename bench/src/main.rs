@@ -58,6 +58,8 @@ enum Other {
     Isolated(isolated::Arguments),
     /// Private keys in another process, beside those of OpenSSL
     PrivateKeys(isolated::private::Arguments),
+    /// TLS handshakes of nginx with its private key in another process, beside nginx with its own OpenSSL
+    Handshakes(isolated::handshakes::Arguments),
     /// A process that signs, for `private-keys`
     #[command(hide = true)]
     Signer(isolated::private::Signer),
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
         Some(Other::PrivateKeys(arguments)) => isolated::private::run(&arguments),
         Some(Other::Signer(arguments)) => isolated::private::sign(&arguments),
+        Some(Other::Handshakes(arguments)) => isolated::handshakes::run(&arguments),
         Some(Other::Publickey(arguments)) => publickey::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),

@@ -3,6 +3,7 @@
 
 mod bare;
 mod flow;
+pub mod handshakes;
 pub mod private;
 
 use std::fmt::Write as _;
@@ -21,14 +22,36 @@ use bare::Peer;
 pub use bare::pin;
 use flow::{Flow, Work};
 
+/// The options that all benches of another process have in common.
 #[derive(clap::Args)]
-pub struct Arguments {
+struct Common {
     /// The command whose 'serve' is the service
     #[arg(long, value_name = "PATH")]
     command: Option<PathBuf>,
-    /// The processors of client and worker
+    /// The processors of the clients, and of the worker with all that serves them
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 1, default_values_t = [0, 1])]
     cpus: Vec<usize>,
+    /// Compare results and time nothing
+    #[arg(long)]
+    check_only: bool,
+    #[command(flatten)]
+    recording: Recording,
+}
+
+impl Common {
+    /// Returns the processor of the clients and that of the worker.
+    fn processors(&self) -> Result<[usize; 2], String> {
+        self.cpus[..].try_into().map_err(|_| "two processors, as in --cpus 0,1".to_owned())
+    }
+
+    /// Returns the command whose service is measured.
+    fn command(&self) -> Result<PathBuf, String> {
+        crate::millstream(self.command.as_deref())
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Arguments {
     /// Number of turns of each way
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -44,11 +67,8 @@ pub struct Arguments {
     /// Measure SoftHSM2 too, loaded and behind p11-kit's remote
     #[arg(long)]
     against: bool,
-    /// Compare results and time nothing
-    #[arg(long)]
-    check_only: bool,
     #[command(flatten)]
-    recording: Recording,
+    common: Common,
 }
 
 /// The service of this run.
@@ -149,18 +169,16 @@ impl Figure {
 /// # Errors
 /// When the service can't be started, or a result differs from the local queue's.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.recording.wanted()?;
+    arguments.common.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
-    let [client, worker] = arguments.cpus[..] else {
-        return Err("two processors, as in --cpus 0,1".to_owned());
-    };
-    let command = crate::millstream(arguments.command.as_deref())?;
+    let [client, worker] = arguments.common.processors()?;
+    let command = arguments.common.command()?;
     // The fork must come before any thread is started.
     let mut peer = Peer::fork(worker)?;
     bare::pin(client);
     let service = Service::start(&command, worker)?;
     compare(&service, features)?;
-    if arguments.check_only {
+    if arguments.common.check_only {
         println!("test result: ok. {} passed; 0 failed", Work::ALL.len());
         return Ok(());
     }
@@ -193,8 +211,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         let _ = write!(text, "\n## Beside SoftHSM2\n\n```text\n{tables}```\n");
     }
     print!("{text}");
-    if arguments.recording.wanted()? {
-        let value = json!({ "about": about.json(), "cpus": arguments.cpus, "against": against,
+    if arguments.common.recording.wanted()? {
+        let value = json!({ "about": about.json(), "cpus": arguments.common.cpus, "against": against,
                             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
         let kind = if client == worker { "-isolated-one-processor" } else { "-isolated" };
         let text = format!("# Keys and accelerators in another process\n\n{text}");

@@ -18,17 +18,11 @@ use millstream_measure::statistics::median;
 use millstream_testkit::keys::RSA_2048;
 use serde_json::json;
 
-use super::{Figure, Service, pin};
-use crate::record::{self, Circumstances, Recording};
+use super::{Common, Figure, Service, pin};
+use crate::record::{self, Circumstances};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The command whose 'serve' is the service
-    #[arg(long, value_name = "PATH")]
-    command: Option<PathBuf>,
-    /// The processors of clients and worker
-    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 1, default_values_t = [0, 1])]
-    cpus: Vec<usize>,
     /// Processes that sign at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     clients: u32,
@@ -38,11 +32,8 @@ pub struct Arguments {
     /// Seconds of a turn
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     seconds: f64,
-    /// Compare results and time nothing
-    #[arg(long)]
-    check_only: bool,
     #[command(flatten)]
-    recording: Recording,
+    common: Common,
 }
 
 /// One of the processes that sign.
@@ -268,12 +259,11 @@ impl Drop for Signers {
 /// # Errors
 /// When the service can't be started, or a signature does not verify.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    arguments.recording.wanted()?;
+    let common = &arguments.common;
+    common.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
-    let [clients, worker] = arguments.cpus[..] else {
-        return Err("two processors, as in --cpus 0,1".to_owned());
-    };
-    let service = Service::start(&crate::millstream(arguments.command.as_deref())?, worker)?;
+    let [clients, worker] = common.processors()?;
+    let service = Service::start(&common.command()?, worker)?;
     pin(clients);
     let mut figures = Vec::new();
     for kind in Kind::ALL {
@@ -282,14 +272,14 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         for signature in [isolated.sign(), direct.sign(kind)] {
             direct.verify(&signature.map_err(|e| e.to_string())?)?;
         }
-        if arguments.check_only {
+        if common.check_only {
             continue;
         }
         figures.push(one(&mut isolated, &direct, arguments)?);
         drop(isolated);
         figures.push(many(&service, kind, arguments, clients, worker)?);
     }
-    if arguments.check_only {
+    if common.check_only {
         println!("test result: ok. {} passed; 0 failed", Kind::ALL.len());
         return Ok(());
     }
@@ -300,8 +290,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     figures.iter().for_each(|figure| text += &(figure.line().trim_end().to_owned() + "\n"));
     text += "```\n";
     print!("{text}");
-    if arguments.recording.wanted()? {
-        let value = json!({ "about": about.json(), "cpus": arguments.cpus,
+    if common.recording.wanted()? {
+        let value = json!({ "about": about.json(), "cpus": common.cpus,
                             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
         record::keep(
             &about,
