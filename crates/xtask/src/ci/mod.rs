@@ -31,8 +31,6 @@ const STEPS: &[(&str, Step)] = &[
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("bench-once", steps::bench_once),
-    ("aarch64", steps::aarch64),
-    ("loom", steps::loom),
     ("release", steps::release),
 ];
 
@@ -58,6 +56,8 @@ const BESIDE: &[(&str, Step)] = &[
     ("clean-root", |_| release::clean_root().map(drop)),
     ("miri", steps::miri),
     ("fuzz", steps::fuzz),
+    ("aarch64", steps::aarch64),
+    ("loom", steps::loom),
 ];
 
 /// The step that compiles those of cargo's tools that are missing and may be installed.

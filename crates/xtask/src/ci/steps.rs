@@ -80,8 +80,9 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Runs the benches' own tests, and every bench once, compares results, and times nothing: one object at a time, many, those in another process,
-/// OpenSSL's, the cost of observing, and programs for SPARC. Checks too that a planted leak shows in time.
+/// Runs the benches' own tests, and every bench once, compares results, and times nothing: one object at a time, many,
+/// those in another process, OpenSSL's, nginx's handshakes, the cost of observing, and programs for SPARC. Checks too that
+/// a planted leak shows in time.
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", BENCHES, "--"];
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", BENCHES]))?;
@@ -94,6 +95,7 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["private-keys", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["handshakes", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["sparc", "--check-only"]].concat()))
 }
