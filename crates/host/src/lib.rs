@@ -7,11 +7,13 @@
 
 mod bell;
 mod mailbox;
+mod patience;
 mod run;
 mod sleep;
 mod sync;
 
 pub use bell::Unpark;
 pub use mailbox::{Bell, End, Mailbox};
+pub use patience::Patience;
 pub use run::{Blocked, Hosted, Pace, run};
 pub use sleep::{Park, Sleep};

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::mailbox::{Bell, End, Mailbox};
+use crate::patience::Patience;
 use crate::sleep::Sleep;
 
 /// The number of looks at the rings for which a clock is asked once.
@@ -96,7 +97,9 @@ pub trait Hosted: Sized {
 
 /// Serves until the mailbox says to end. Returns how; what is left to do is the caller's.
 pub fn run<H: Hosted, B: Bell>(hosted: &mut H, mailbox: &Mailbox<H, B>, pace: Pace) -> End {
-    let mut host = Host { hosted, mailbox, pace, began: Instant::now(), idle_since: None };
+    let patience = Patience::new(pace.spin);
+    let mut host =
+        Host { hosted, mailbox, pace, began: Instant::now(), idle_since: None, patience, slept: false };
     loop {
         if let Some(end) = host.obey() {
             return end;
@@ -112,6 +115,9 @@ struct Host<'a, H, B> {
     began: Instant,
     /// The first look since which nothing ended.
     idle_since: Option<Instant>,
+    patience: Patience,
+    /// True when the thread has slept since then.
+    slept: bool,
 }
 
 impl<H: Hosted, B: Bell> Host<'_, H, B> {
@@ -140,7 +146,7 @@ impl<H: Hosted, B: Bell> Host<'_, H, B> {
         if self.hosted.step(now) > 0 {
             self.hosted.after_work(true);
             self.hosted.wake_seen();
-            self.idle_since = None;
+            self.worked();
         } else if self.hosted.held() == 0 {
             self.idle();
         } else {
@@ -148,6 +154,14 @@ impl<H: Hosted, B: Bell> Host<'_, H, B> {
             self.hosted.after_work(false);
             self.hosted.wake_clients();
             std::hint::spin_loop();
+        }
+    }
+
+    /// Notes that operations have ended, and whether it was by looking that they were seen.
+    #[inline]
+    fn worked(&mut self) {
+        if self.idle_since.take().is_some() && !std::mem::take(&mut self.slept) {
+            self.patience.paid();
         }
     }
 
@@ -172,21 +186,26 @@ impl<H: Hosted, B: Bell> Host<'_, H, B> {
         let now = Instant::now();
         let idle = now.duration_since(*self.idle_since.get_or_insert(now));
         self.hosted.idles(idle);
-        if idle < self.pace.spin || self.mailbox.is_told() {
+        if idle < self.patience.time() || self.mailbox.is_told() {
             return;
         }
         self.hosted.before_sleep(now);
         if self.hosted.fall_asleep() {
+            if !self.slept {
+                self.patience.was_in_vain();
+            }
             self.sleep(None);
+            self.slept = true;
             if H::Sleep::LOOKS_AGAIN {
                 self.idle_since = None;
+                self.slept = false;
             }
             return;
         }
         let now = self.now();
         match self.hosted.blocked(now) {
             Blocked::No => {}
-            Blocked::Worked => self.idle_since = None,
+            Blocked::Worked => self.worked(),
             Blocked::For(limit) => self.sleep(Some(limit)),
         }
     }

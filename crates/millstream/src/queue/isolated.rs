@@ -11,20 +11,16 @@ use std::time::{Duration, Instant};
 
 use millstream_cwq::ring::{Consumer, Producer, SLEEP_WORD};
 use millstream_cwq::{Completion, ControlWord, Status};
+use millstream_host::Patience;
 use millstream_shm as shm;
 
 use super::parts::RingMemory;
+use super::sleeper::{ENDING, LIMIT, Sleeper, sleep_on};
 use crate::link::Link;
 use crate::refusal::Refusal;
 
 type Submissions = Producer<RingMemory, { ControlWord::WORDS }>;
 type Completions = Consumer<RingMemory, { Completion::WORDS }>;
-
-/// The longest sleep: then somebody looks whether the service is there.
-const LIMIT: Duration = Duration::from_millis(100);
-
-/// After a grant's end completions are looked for this often, until the worker has let go.
-const ENDING: Duration = Duration::from_millis(1);
 
 /// Polls in vain between two looks at the broker's socket.
 const POLLS: u32 = 1 << 16;
@@ -41,7 +37,7 @@ pub(super) struct Isolated {
 
 impl Isolated {
     pub(super) fn new(link: Arc<Link>, index: u32) -> Self {
-        let patience = Patience { spin: link.spin(), failed: 0 };
+        let patience = Patience::new(link.spin());
         Isolated { link, index, polls: 0, patience, watcher: None }
     }
 
@@ -109,22 +105,33 @@ impl Isolated {
         }
     }
 
-    /// Returns true when a task that has looked since then looks again.
-    pub(super) fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
+    /// Returns true when a task looks again.
+    pub(super) fn looks_on(&mut self, look: &mut Look) -> bool {
         let now = Instant::now();
-        let looked = now.duration_since(*since.get_or_insert(now));
-        let on = looked < self.patience.spin();
-        if !on {
-            self.patience.failed = self.patience.failed.saturating_add(1);
+        let looked = now.duration_since(*look.since.get_or_insert(now));
+        let on = looked < self.patience.time();
+        if !on && !look.failed {
+            look.failed = true;
+            self.patience.was_in_vain();
         }
         on
     }
 
-    /// Notes that a task that has looked since then has seen what it waited for.
-    pub(super) fn seen_by_looking(&mut self, since: Instant) {
-        if since.elapsed() < self.patience.spin {
-            self.patience.failed = 0;
+    /// Notes that a task has what it waited for.
+    pub(super) fn has_come(&mut self, look: &Look) {
+        // The length of looks stays as it is when the task slept.
+        if look.since.is_some() && !look.failed {
+            self.patience.paid();
         }
+    }
+
+    /// Has a thread sleep on the ring until completions come. Returns true when some are there already.
+    pub(super) fn wake_thread(&mut self, completions: &mut Completions, sleeper: &Sleeper) -> bool {
+        let there = completions.sleep() != Ok(true) || self.link.is_over();
+        if !there {
+            sleeper.sleep_on(completions.memory(), &self.link);
+        }
+        there
     }
 
     /// Has a task woken when completions come. Returns true when some are there already.
@@ -145,49 +152,12 @@ impl Isolated {
     }
 }
 
-/// The time for which looking pays. Looking for as long as a sleep costs is never worse than twice the best. But after
-/// several looks in vain, as where client and worker share a processor, looks are kept short, and a long one is tried
-/// now and then.
-struct Patience {
-    spin: Duration,
-    /// Looks in vain, in a row.
-    failed: u32,
-}
-
-impl Patience {
-    /// The number of looks in vain, in a row, after which looks become short.
-    const ENOUGH: u32 = 8;
-    /// One look in this many is long all the same.
-    const ANEW: u32 = 64;
-    /// The divisor of a short look.
-    const SHORTER: u32 = 16;
-
-    /// Returns the length of the next look.
-    fn spin(&self) -> Duration {
-        let short = self.failed >= Patience::ENOUGH && !self.failed.is_multiple_of(Patience::ANEW);
-        if short { self.spin / Patience::SHORTER } else { self.spin }
-    }
-
-    /// Looks for a while. Returns true as soon as `seen` does.
-    fn look(&mut self, mut seen: impl FnMut() -> bool) -> bool {
-        // A clock is asked once for many looks.
-        const LOOKS: u32 = 32;
-        let spin = self.spin();
-        let began = Instant::now();
-        loop {
-            for _ in 0..LOOKS {
-                if seen() {
-                    self.failed = 0;
-                    return true;
-                }
-                std::hint::spin_loop();
-            }
-            if began.elapsed() >= spin {
-                self.failed = self.failed.saturating_add(1);
-                return false;
-            }
-        }
-    }
+/// A task's look for what it waits for.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    since: Option<Instant>,
+    /// True when it was in vain, and the task slept.
+    failed: bool,
 }
 
 /// A thread that sleeps for the tasks of a queue, and wakes the one that leads.
@@ -249,20 +219,9 @@ impl Watched {
         }
     }
 
-    /// Sleeps until the ring's sleeper is woken, then wakes the task. It wakes it too when the grant ends, and now and
-    /// then while that goes on: somebody must collect what remains.
+    /// Sleeps on the ring, then wakes the task.
     fn watch(&self) {
-        let Some(word) = self.completions.get(SLEEP_WORD) else { return };
-        while word.load(Ordering::Acquire) == 1 && !self.stop.load(Ordering::Acquire) {
-            if self.link.refusal().is_some() {
-                thread::sleep(ENDING);
-                break;
-            }
-            shm::sleep::wait(word, 1, LIMIT);
-            if word.load(Ordering::Acquire) == 1 {
-                self.link.look_at_service();
-            }
-        }
+        sleep_on(&self.completions, &self.link, || self.stop.load(Ordering::Acquire));
         self.armed.store(false, Ordering::Release);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {

@@ -44,6 +44,7 @@ mod line;
 mod parts;
 mod request;
 mod shared;
+mod sleeper;
 mod slot;
 mod submit;
 mod submitting;

@@ -10,12 +10,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 
 use millstream_cwq::Algorithm;
 
 use super::driver::Driver;
+use super::isolated::Look;
 use super::line::{Line, Place};
+use super::sleeper::Sleeper;
 use super::{Done, Queue, Refused, Request, Ticket};
 use crate::Error;
 use crate::heap::Buffer;
@@ -36,6 +37,14 @@ pub(super) enum Waiting {
     End(Ticket),
     /// Room for a request.
     Room(Place),
+}
+
+/// A task that looks for what it waits for.
+pub(super) struct Task<'a> {
+    pub(super) waiting: Waiting,
+    pub(super) waker: &'a Waker,
+    /// The thread that waits for it, if one does and nothing else.
+    pub(super) sleeper: Option<&'a Sleeper>,
 }
 
 pub(super) struct Inner {
@@ -214,34 +223,33 @@ impl Inner {
     /// if it must look on, else when something has come.
     pub(super) fn attend<T>(
         &mut self,
-        task: Waiting,
-        waker: &Waker,
-        since: &mut Option<Instant>,
+        task: &Task<'_>,
+        look: &mut Look,
         wakers: &mut Vec<Waker>,
-        mut look: impl FnMut(&mut Inner) -> Option<T>,
+        mut find: impl FnMut(&mut Inner) -> Option<T>,
     ) -> Option<T> {
         wakers.extend(self.collect());
-        if let Some(found) = look(self) {
+        if let Some(found) = find(self) {
             return Some(found);
         }
-        wakers.extend(self.sleep(task, waker));
+        wakers.extend(self.sleep(task.waiting, task.waker));
         // With nothing under way a task waits for others to fetch what has come for them. An inline accelerator has nothing to
         // do meanwhile. One elsewhere may end, which the leader is told.
-        let mut looks_again = self.is_under_way() && (self.is_inline() || self.looks_on(since));
+        let mut looks_again = self.is_under_way() && (self.is_inline() || self.looks_on(look));
         if self.is_inline() && !looks_again {
-            self.leader = self.leader.filter(|leader| *leader != task);
+            self.leader = self.leader.filter(|leader| *leader != task.waiting);
         } else if !looks_again {
-            looks_again = self.lead(task, waker);
+            looks_again = self.lead(task);
             if looks_again {
                 // Completions came in between, or the accelerator has ended.
                 wakers.extend(self.collect());
-                if let Some(found) = look(self) {
+                if let Some(found) = find(self) {
                     return Some(found);
                 }
             }
         }
         if looks_again {
-            wakers.push(waker.clone());
+            wakers.push(task.waker.clone());
         }
         None
     }
@@ -285,13 +293,20 @@ pub struct Pending {
     ended: bool,
     /// True when others were let in before the accelerator was.
     yielded: bool,
-    /// Since when it has been looked for.
-    since: Option<Instant>,
+    look: Look,
+    /// The thread that waits for it, where that is no task.
+    sleeper: Option<Arc<Sleeper>>,
 }
 
 impl Pending {
     pub(super) fn new(queue: SharedQueue, ticket: Ticket) -> Self {
-        Pending { queue, ticket, ended: false, yielded: false, since: None }
+        Pending { queue, ticket, ended: false, yielded: false, look: Look::default(), sleeper: None }
+    }
+
+    /// The same, for a thread that waits.
+    pub(super) fn of_thread(mut self, sleeper: &Arc<Sleeper>) -> Self {
+        self.sleeper = Some(sleeper.clone());
+        self
     }
 }
 
@@ -310,14 +325,12 @@ impl Future for Pending {
             wakers.extend(inner.sleep(Waiting::End(ticket), context.waker()));
             wakers.push(context.waker().clone());
         } else if done.is_none() {
-            let since = &mut self.since;
-            done = inner.attend(Waiting::End(ticket), context.waker(), since, &mut wakers, |inner| {
-                inner.take(ticket)
-            });
-            if let (Some(_), Driver::Isolated(isolated), Some(since)) =
-                (&done, &mut inner.queue.driver, self.since)
-            {
-                isolated.seen_by_looking(since);
+            let Pending { look, sleeper, .. } = &mut *self;
+            let task =
+                Task { waiting: Waiting::End(ticket), waker: context.waker(), sleeper: sleeper.as_deref() };
+            done = inner.attend(&task, look, &mut wakers, |inner| inner.take(ticket));
+            if let (Some(_), Driver::Isolated(isolated)) = (&done, &mut inner.queue.driver) {
+                isolated.has_come(look);
             }
         }
         if done.is_some() {
@@ -332,20 +345,22 @@ impl Future for Pending {
 impl Inner {
     /// Returns true to look again rather than sleep: a wake from a worker, which is another process, goes through two
     /// threads and the system.
-    fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
+    fn looks_on(&mut self, look: &mut Look) -> bool {
         match &mut self.queue.driver {
-            Driver::Isolated(isolated) => isolated.looks_on(since),
+            Driver::Isolated(isolated) => isolated.looks_on(look),
             _ => false,
         }
     }
 
     /// Has a task woken when completions come. Returns true when some are there already.
-    fn lead(&mut self, task: Waiting, waker: &Waker) -> bool {
-        self.leader = Some(task);
-        match &mut self.queue.driver {
-            Driver::Thread(client) => client.clone().wake_task(&mut self.queue.completions, waker),
-            Driver::Inline(..) => false,
-            Driver::Isolated(isolated) => isolated.wake_task(&mut self.queue.completions, waker),
+    fn lead(&mut self, task: &Task<'_>) -> bool {
+        self.leader = Some(task.waiting);
+        let completions = &mut self.queue.completions;
+        match (&mut self.queue.driver, task.sleeper) {
+            (Driver::Thread(client), _) => client.clone().wake_task(completions, task.waker),
+            (Driver::Inline(..), _) => false,
+            (Driver::Isolated(isolated), Some(sleeper)) => isolated.wake_thread(completions, sleeper),
+            (Driver::Isolated(isolated), None) => isolated.wake_task(completions, task.waker),
         }
     }
 }

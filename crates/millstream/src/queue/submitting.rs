@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::Instant;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
+use super::isolated::Look;
 use super::line::Place;
-use super::shared::{Pending, SharedQueue, Waiting, leave};
+use super::shared::{Pending, SharedQueue, Task, Waiting, leave};
+use super::sleeper::Sleeper;
 use super::{Done, Refused, Request};
 
 impl SharedQueue {
@@ -46,7 +45,9 @@ impl SharedQueue {
     /// # Errors
     /// As for [`SharedQueue::submit_async`].
     pub fn run(&self, request: Request<'_>) -> Result<Done, Refused> {
-        block_on(self.run_async(request))
+        let sleeper = Sleeper::new();
+        let pending = sleeper.wait_for(self.submit_async(request))?;
+        Ok(sleeper.wait_for(pending.of_thread(&sleeper)))
     }
 }
 
@@ -61,13 +62,13 @@ pub struct Submitting<'a> {
     request: Option<Request<'a>>,
     /// The place in the line, once there was no room.
     place: Option<Place>,
-    /// Since when the accelerator has been looked at for room.
-    since: Option<Instant>,
+    /// The look at the accelerator for room.
+    look: Look,
 }
 
 impl<'a> Submitting<'a> {
     pub(super) fn new(queue: SharedQueue, request: Request<'a>) -> Self {
-        Submitting { queue, request: Some(request), place: None, since: None }
+        Submitting { queue, request: Some(request), place: None, look: Look::default() }
     }
 }
 
@@ -75,7 +76,7 @@ impl Future for Submitting<'_> {
     type Output = Result<Pending, Refused>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Submitting { queue, request, place, since } = self.get_mut();
+        let Submitting { queue, request, place, look } = self.get_mut();
         let queue = queue.clone();
         let mut inner = queue.lock();
         let mut wakers = Vec::new();
@@ -86,14 +87,13 @@ impl Future for Submitting<'_> {
         };
         if let Some(at) = at
             && !inner.may_submit(at)
-            && inner
-                .attend(Waiting::Room(at), context.waker(), since, &mut wakers, |inner| {
-                    inner.may_submit(at).then_some(())
-                })
-                .is_none()
         {
-            leave(inner, wakers);
-            return Poll::Pending;
+            let task = Task { waiting: Waiting::Room(at), waker: context.waker(), sleeper: None };
+            let room = inner.attend(&task, look, &mut wakers, |inner| inner.may_submit(at).then_some(()));
+            if room.is_none() {
+                leave(inner, wakers);
+                return Poll::Pending;
+            }
         }
         let request = request.take().expect("a future is not polled after its end");
         let submitted = inner.queue.submit(request);
@@ -118,27 +118,5 @@ impl Drop for Submitting<'_> {
 impl fmt::Debug for Submitting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Submitting({:?})", self.request)
-    }
-}
-
-/// Wakes a thread that waits for a future.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }
