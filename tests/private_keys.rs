@@ -177,10 +177,11 @@ fn only_the_program_takes_signals(pid: u32) {
 }
 
 /// nginx loads its keys before it forks its workers, who then sign in the service all the same, also after a reload.
-fn nginx(openssl: &OpenSsl) {
+fn nginx(openssl: &OpenSsl, only_private: bool) {
     let place = Place::new();
     let service = Service::start(&place, &[]);
-    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
+    let provider = if only_private { Provider::IsolatedPrivate } else { Provider::Isolated };
+    let isolated = Side::new(&place, "isolated", provider(&service));
     let default = Side::new(&place, "default", Provider::Default);
     let (ecdsa, rsa) = (Certificate::ecdsa(&place), Certificate::rsa(&place));
     let www = place.make("www");
@@ -224,15 +225,27 @@ fn nginx(openssl: &OpenSsl) {
     search();
     assert!(shown(&service).0 >= 30, "{:?}", shown(&service));
     nginx.finish();
-    isolated.take().require_isolated("ecdsa-p256", 20, 0).require_isolated("rsa-2048", 20, 0);
+    let counters = isolated.take();
+    counters.require_isolated("ecdsa-p256", 20, 0).require_isolated("rsa-2048", 20, 0);
+    if only_private {
+        // Ten fetches in each of three suites, before and after the reload, with a record each way at least.
+        counters.require_local("aes-*-gcm", 120, 120);
+    } else {
+        counters.require_isolated("aes-*-gcm", 120, 120);
+    }
 }
 
 #[test]
 fn nginx_with_the_systems() {
-    nginx(&OpenSsl::system());
+    nginx(&OpenSsl::system(), false);
 }
 
 #[test]
 fn nginx_with_the_newest_3() {
-    nginx(&OpenSsl::newest(3));
+    nginx(&OpenSsl::newest(3), false);
+}
+
+#[test]
+fn nginx_with_its_private_keys_only() {
+    nginx(&OpenSsl::system(), true);
 }

@@ -933,6 +933,14 @@ _millstream_words() {
                 return 0
             fi
             case "${prev}" in
+                --isolated)
+                    COMPREPLY=($(compgen -W "all private" -- "${cur}"))
+                    return 0
+                    ;;
+                -I)
+                    COMPREPLY=($(compgen -W "all private" -- "${cur}"))
+                    return 0
+                    ;;
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -999,6 +1007,14 @@ _millstream_words() {
                 return 0
             fi
             case "${prev}" in
+                --isolated)
+                    COMPREPLY=($(compgen -W "all private" -- "${cur}"))
+                    return 0
+                    ;;
+                -I)
+                    COMPREPLY=($(compgen -W "all private" -- "${cur}"))
+                    return 0
+                    ;;
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -102,6 +102,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand speed" -l csv -d '
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s q -l quiet -d 'Show no progress'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand run" -s I -l isolated -d 'Keep keys out of the program\'s reach, in the running service or else in one that is started for this run: all, or with --isolated=private the private keys that it loads. Implied where MILLSTREAM_SOCKET is set' -r -f -a "all\t'Every key that Millstream computes with'
+private\t'Private keys that the program loads; those of sessions stay with it'"
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l socket -d 'The service\'s socket; implies --isolated [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l module -d 'The provider\'s module [default: what MILLSTREAM_PROVIDER names, else the one installed with this program]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l base -d 'The configuration to extend [default: what OPENSSL_CONF names, else the system\'s]' -r -F
@@ -233,7 +235,6 @@ amx\t''"
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l knobs-only -d 'With --without: only set the variables that libraries read, without tracing the program. Libraries that read none go on using everything'
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l provider -d 'With --without: put Millstream into the program\'s OpenSSL, too. Implied by --isolated, --socket, --module and --base'
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l list -d 'List the features that can be withheld, and run nothing; with --json as JSON'
-complete -c millstream -n "__fish_millstream_using_subcommand run" -s I -l isolated -d 'Keep keys out of the program\'s reach, in the running service or else in one that is started for this run. Implied where MILLSTREAM_SOCKET is set'
 complete -c millstream -n "__fish_millstream_using_subcommand run" -l json -d 'Write the report as JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand run" -s q -l quiet -d 'Write nothing to standard error'
 complete -c millstream -n "__fish_millstream_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -530,11 +531,12 @@ complete -c millstream -n "__fish_millstream_using_subcommand sparc" -l unreache
 complete -c millstream -n "__fish_millstream_using_subcommand sparc" -l json -d 'Write the counts as JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand sparc" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand sparc" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -s I -l isolated -d 'Keep keys in the service, out of the programs\' reach: all, or with --isolated=private the private keys that they load' -r -f -a "all\t'Every key that Millstream computes with'
+private\t'Private keys that the program loads; those of sessions stay with it'"
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -l socket -d 'The service\'s socket; implies --isolated [default: what MILLSTREAM_SOCKET names when a program runs, else its user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -l tally -d 'A file of counters that programs add to; it must exist when they run' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -l module -d 'The provider\'s module [default: what MILLSTREAM_PROVIDER names, else the one installed with this program]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -l base -d 'The configuration to extend [default: what OPENSSL_CONF names, else the system\'s]' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -s I -l isolated -d 'Keep keys in the service, out of the programs\' reach'
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -l append -d 'Leave out the inclusion, to append the output to the existing file instead'
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand openssl-conf" -s V -l version -d 'Print version'

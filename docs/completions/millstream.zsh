@@ -101,6 +101,10 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
+'-I+[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run\: all, or with --isolated=private the private keys that it loads. Implied where MILLSTREAM_SOCKET is set]::KEYS:((all\:"Every key that Millstream computes with"
+private\:"Private keys that the program loads; those of sessions stay with it"))' \
+'--isolated=[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run\: all, or with --isolated=private the private keys that it loads. Implied where MILLSTREAM_SOCKET is set]::KEYS:((all\:"Every key that Millstream computes with"
+private\:"Private keys that the program loads; those of sessions stay with it"))' \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
@@ -110,8 +114,6 @@ _arguments "${_arguments_options[@]}" : \
 '--knobs-only[With --without\: only set the variables that libraries read, without tracing the program. Libraries that read none go on using everything]' \
 '--provider[With --without\: put Millstream into the program'\''s OpenSSL, too. Implied by --isolated, --socket, --module and --base]' \
 '--list[List the features that can be withheld, and run nothing; with --json as JSON]' \
-'-I[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run. Implied where MILLSTREAM_SOCKET is set]' \
-'--isolated[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run. Implied where MILLSTREAM_SOCKET is set]' \
 '--json[Write the report as JSON]' \
 '-q[Write nothing to standard error]' \
 '--quiet[Write nothing to standard error]' \
@@ -194,12 +196,14 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (openssl-conf)
 _arguments "${_arguments_options[@]}" : \
+'-I+[Keep keys in the service, out of the programs'\'' reach\: all, or with --isolated=private the private keys that they load]::KEYS:((all\:"Every key that Millstream computes with"
+private\:"Private keys that the program loads; those of sessions stay with it"))' \
+'--isolated=[Keep keys in the service, out of the programs'\'' reach\: all, or with --isolated=private the private keys that they load]::KEYS:((all\:"Every key that Millstream computes with"
+private\:"Private keys that the program loads; those of sessions stay with it"))' \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names when a program runs, else its user'\''s or the machine'\''s\]]:PATH:_files' \
 '--tally=[A file of counters that programs add to; it must exist when they run]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
-'-I[Keep keys in the service, out of the programs'\'' reach]' \
-'--isolated[Keep keys in the service, out of the programs'\'' reach]' \
 '--append[Leave out the inclusion, to append the output to the existing file instead]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \

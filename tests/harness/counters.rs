@@ -51,6 +51,14 @@ impl Counters {
         self
     }
 
+    /// Does the same for operations with keys in the process.
+    #[track_caller]
+    pub fn require_local(&self, algorithm: &str, operations: u64, bytes: u64) -> &Counters {
+        let only = self.0.iter().filter(|row| matches!(row.place, Place::InProcess)).cloned().collect();
+        Counters(only).require(algorithm, operations, bytes);
+        self
+    }
+
     /// Requires that nothing was counted.
     #[track_caller]
     pub fn require_none(&self) {

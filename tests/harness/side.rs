@@ -18,6 +18,8 @@ pub enum Provider<'a> {
     Millstream,
     /// Millstream with keys in that service.
     Isolated(&'a Service),
+    /// Millstream with the private keys that are loaded in that service, and all others in the process.
+    IsolatedPrivate(&'a Service),
 }
 
 /// The settings of one or several programs.
@@ -35,9 +37,10 @@ impl Side {
             Provider::Millstream => {
                 millstream("?provider=millstream", &format!("tally = {}\n", tally.display()))
             }
-            Provider::Isolated(service) => {
+            Provider::Isolated(service) | Provider::IsolatedPrivate(service) => {
                 let socket = service.socket().display();
-                let lines = format!("tally = {}\nisolated = yes\nsocket = {socket}\n", tally.display());
+                let keys = if matches!(provider, Provider::Isolated(_)) { "yes" } else { "private" };
+                let lines = format!("tally = {}\nisolated = {keys}\nsocket = {socket}\n", tally.display());
                 millstream("?provider=millstream,?millstream.isolated=yes", &lines)
             }
         };

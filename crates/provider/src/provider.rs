@@ -58,6 +58,9 @@ struct Inner {
 pub struct Configuration {
     /// The options with which the service is asked, where keys are to be isolated.
     pub service: Option<Attach>,
+    /// True if only private keys that a program loads are to be isolated. Keys of ciphers and MACs, and private keys that
+    /// the program generates, as for a key exchange, stay in the process.
+    pub loaded_only: bool,
     /// The file to which counters are added.
     pub tally: Option<PathBuf>,
     /// The version of the libcrypto that loaded the module, major and minor; zeros where it does not tell.
@@ -216,7 +219,9 @@ impl Provider {
 
     fn configure(self) -> Configuration {
         let socket = self.line(c"socket").map(PathBuf::from);
-        let isolated = self.line(c"isolated").map(|answer| matches!(&*answer, "yes" | "true" | "on" | "1"));
+        let answer = self.line(c"isolated");
+        let loaded_only = answer.as_deref() == Some("private");
+        let isolated = answer.map(|answer| matches!(&*answer, "yes" | "true" | "on" | "1" | "private"));
         let socket = match isolated {
             Some(false) => None,
             Some(true) => Some(path("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
@@ -231,7 +236,13 @@ impl Provider {
             let mut numbers = version.split('.').map(|number| number.parse().ok());
             Some((numbers.next()??, numbers.next()??))
         });
-        Configuration { service, tally, openssl: openssl.unwrap_or_default() }
+        Configuration { service, loaded_only, tally, openssl: openssl.unwrap_or_default() }
+    }
+
+    /// Returns true if keys of ciphers and MACs, and private keys that are generated, are to be isolated too.
+    pub fn isolates_all(self) -> bool {
+        let configuration = self.configuration();
+        configuration.service.is_some() && !configuration.loaded_only
     }
 
     /// Returns the core's value for a name: its own version, or a line of the provider's section.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::commands::{Context, pages, print};
 use crate::error::{Error, plain};
 use crate::programs::base::{self, Base};
-use crate::programs::configuration::Configuration;
+use crate::programs::configuration::{Configuration, Isolated};
 use crate::programs::module;
 
 /// Print an OpenSSL configuration that makes programs use Millstream
@@ -15,9 +15,10 @@ use crate::programs::module;
 #[derive(clap::Args)]
 #[command(after_long_help = pages::help(pages::OPENSSL_CONF))]
 pub(super) struct OpensslConf {
-    /// Keep keys in the service, out of the programs' reach
-    #[arg(short = 'I', long)]
-    isolated: bool,
+    /// Keep keys in the service, out of the programs' reach: all, or with --isolated=private the private keys that
+    /// they load
+    #[arg(short = 'I', long, value_name = "KEYS", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    isolated: Option<Isolated>,
     /// The service's socket; implies --isolated [default: what MILLSTREAM_SOCKET names when a program runs, else its
     /// user's or the machine's]
     #[arg(long, value_name = "PATH")]
@@ -66,7 +67,7 @@ impl OpensslConf {
         };
         let configuration = Configuration {
             module: module::find(self.from.module.as_deref())?,
-            isolated: self.isolated || self.socket.is_some(),
+            isolated: self.isolated.or(self.socket.is_some().then_some(Isolated::All)),
             socket: self.socket.as_ref().map(absolute).transpose()?,
             tally: self.tally.as_ref().map(absolute).transpose()?,
         };

@@ -16,7 +16,7 @@ use crate::observe::explain::explain;
 use crate::observe::features::{self, Features};
 use crate::observe::without::{Outcome, Way};
 use crate::output::Output;
-use crate::programs::configuration::{Configuration, demands_fips};
+use crate::programs::configuration::{Configuration, Isolated, demands_fips};
 use crate::programs::executable::Executable;
 use crate::programs::folder::Folder;
 use crate::programs::report::{Report, why_nothing};
@@ -75,9 +75,9 @@ pub(super) struct Run {
 #[derive(clap::Args)]
 struct How {
     /// Keep keys out of the program's reach, in the running service or else in one that is started for this
-    /// run. Implied where MILLSTREAM_SOCKET is set
-    #[arg(short = 'I', long)]
-    isolated: bool,
+    /// run: all, or with --isolated=private the private keys that it loads. Implied where MILLSTREAM_SOCKET is set
+    #[arg(short = 'I', long, value_name = "KEYS", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    isolated: Option<Isolated>,
     /// The service's socket; implies --isolated [default: what MILLSTREAM_SOCKET names, else this user's or the
     /// machine's]
     #[arg(long, value_name = "PATH")]
@@ -98,7 +98,10 @@ struct Around {
 impl How {
     /// Returns true when one of the options was given.
     fn is_asked_for(&self) -> bool {
-        self.isolated || self.socket.is_some() || self.from.module.is_some() || self.from.base.is_some()
+        self.isolated.is_some()
+            || self.socket.is_some()
+            || self.from.module.is_some()
+            || self.from.base.is_some()
     }
 
     fn set_up(&self) -> Result<Around, Error> {
@@ -106,8 +109,8 @@ impl How {
         let (base, include) = self.from.base()?;
         let mut folder = Folder::new()?;
         let named = self.socket.is_some() || std::env::var_os(SOCKET_VARIABLE).is_some();
-        let isolated = self.isolated || named;
-        let service = isolated.then(|| Service::find(self.socket.as_deref(), &folder)).transpose()?;
+        let isolated = self.isolated.or(named.then_some(Isolated::All));
+        let service = isolated.map(|_| Service::find(self.socket.as_deref(), &folder)).transpose()?;
         // The configuration repeats what the environment says, because some programs clear the environment of
         // those they start, as nginx does.
         let configuration = Configuration {

@@ -104,7 +104,7 @@ fn loads(module: &Path) -> Finding {
         let base = usual.as_deref().map_or(Ok(Base::default()), Base::read);
         let base = base.map_err(|source| Error::Open { path: usual.clone().unwrap_or_default(), source })?;
         let configuration =
-            Configuration { module: module.to_owned(), isolated: false, socket: None, tally: None };
+            Configuration { module: module.to_owned(), isolated: None, socket: None, tally: None };
         let folder = Folder::new()?;
         let path = folder.write("openssl.cnf", &configuration.text(&base, usual.as_deref()))?;
         lists(Some(&path)).map_err(Error::Serve)

@@ -18,13 +18,32 @@ const NAMES: [&str; 2] = ["openssl_conf", "nodejs_conf"];
 /// The provider's name, in lists and in properties.
 const PROVIDER: &str = "millstream";
 
+/// The keys that are kept in the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Isolated {
+    /// Every key that Millstream computes with
+    All,
+    /// Private keys that the program loads; those of sessions stay with it
+    Private,
+}
+
+impl Isolated {
+    /// Returns the value of the provider's line.
+    const fn line(self) -> &'static str {
+        match self {
+            Isolated::All => "yes",
+            Isolated::Private => "private",
+        }
+    }
+}
+
 /// The settings of the provider.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// The module's absolute path.
     pub module: PathBuf,
-    /// True to keep the keys in the service.
-    pub isolated: bool,
+    /// The keys that are kept in the service, if any are.
+    pub isolated: Option<Isolated>,
     /// The service's socket, where it is not the usual one.
     pub socket: Option<PathBuf>,
     /// The file of counters.
@@ -98,9 +117,7 @@ impl Configuration {
     fn provider(&self) -> Vec<(&'static str, String)> {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let mut lines = vec![("module", path(&self.module)), ("activate", "1".into())];
-        if self.isolated {
-            lines.push(("isolated", "yes".into()));
-        }
+        lines.extend(self.isolated.map(|isolated| ("isolated", isolated.line().into())));
         lines.extend(self.socket.as_deref().map(|socket| ("socket", path(socket))));
         lines.extend(self.tally.as_deref().map(|tally| ("tally", path(tally))));
         lines
@@ -117,7 +134,7 @@ impl Configuration {
         }
         // The property is not `provider`, because a query that names a provider would replace it.
         let mut wanted = vec!["?millstream.accelerated=yes"];
-        if self.isolated {
+        if self.isolated.is_some() {
             wanted.push("?millstream.isolated=yes");
         }
         for property in wanted {

@@ -132,8 +132,9 @@ unsafe extern "C" fn generate_init<F: Family, const ISOLATED: bool>(
     // SAFETY: the provider's own pointer, and a terminated array.
     let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
     boxed(provider, || {
-        let home = Home::find(provider.ok_or(Reason::INTERNAL)?, F::NAME)?;
-        let is_there = ISOLATED && Selection(selection).has_keys();
+        let provider = provider.ok_or(Reason::INTERNAL)?;
+        let home = Home::find(provider, F::NAME)?;
+        let is_there = ISOLATED && provider.isolates_all() && Selection(selection).has_keys();
         let mut description = Description::<F> {
             wanted: Wanted::new(home, selection, params)?,
             asked: is_there.then(F::Asked::default),

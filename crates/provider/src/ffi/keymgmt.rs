@@ -80,7 +80,8 @@ unsafe extern "C" fn generate_init<K: KeyType, const ISOLATED: bool>(
     // SAFETY: the provider's own pointer, and a terminated array.
     let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
     boxed(provider, || {
-        let mut wanted = K::want(provider.ok_or(Reason::INTERNAL)?, ISOLATED, Selection(selection));
+        let provider = provider.ok_or(Reason::INTERNAL)?;
+        let mut wanted = K::want(provider, ISOLATED && provider.isolates_all(), Selection(selection));
         K::specify(&mut wanted, params)?;
         Ok(wanted)
     })

@@ -213,15 +213,16 @@ unsafe extern "C" fn query(
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
     let isolated = || provider.is_some_and(|provider| provider.configuration().service.is_some());
+    let isolates_all = || provider.is_some_and(Provider::isolates_all);
     let others = || provider.is_some_and(|provider| provider.libcrypto().has_pkey());
     let before_3_4 = || provider.is_some_and(|provider| provider.configuration().openssl < (3, 4));
     let _ = catch_unwind(AssertUnwindSafe(|| provider.map(early::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST if before_3_4() => algorithms::DIGESTS_WITH_DEFAULTS.as_ptr(),
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
-        abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
+        abi::OP_CIPHER if isolates_all() => algorithms::ISOLATED_CIPHERS.as_ptr(),
         abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),
-        abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
+        abi::OP_MAC if isolates_all() => algorithms::ISOLATED_MACS.as_ptr(),
         abi::OP_MAC => algorithms::MACS.as_ptr(),
         abi::OP_KDF => algorithms::KDFS.as_ptr(),
         // Keys that another provider holds are there only where that can be called.
@@ -238,7 +239,7 @@ unsafe extern "C" fn query(
         abi::OP_ASYM_CIPHER if isolated() && others() => algorithms::ISOLATED_CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_DECODER if isolated() && others() => algorithms::DECODERS.as_ptr(),
-        abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),
+        abi::OP_SKEYMGMT if isolates_all() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),
     }));

@@ -233,7 +233,7 @@ pub const OPENSSL_CONF: &[Section] = &[
 programs that read the system's file, append it to that file with --append; no program needs OPENSSL_CONF then. The same \
 text works for programs of Node.js, which look for nodejs_conf.
 
-The provider's section may have further lines: socket and isolated (yes or no), which mean what the options mean, and tally, \
+The provider's section may have further lines: socket and isolated (yes, private or no), which mean what the options mean, and tally, \
 a file of counters.",
     ),
     (
