@@ -1,5 +1,5 @@
-//! TLS handshakes of nginx: with its own OpenSSL, and with its private key in a worker. The whole server, and the worker with
-//! it, has one processor; the clients have the other.
+//! TLS handshakes of nginx: with its own OpenSSL, with its private key in a worker, and with all of its keys there. The whole
+//! server, and the workers with it, has one processor; the clients have the other.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -57,22 +57,25 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let [clients, server] = common.processors()?;
     let command = common.command()?;
     let service = Service::start(&command, server)?;
-    let isolated: Vec<String> = [&command.display().to_string(), "run", "--isolated", "--socket"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([service.socket.display().to_string(), "--".to_owned()])
-        .collect();
+    let isolated = |keys: &str| {
+        let (command, socket) = (command.display().to_string(), service.socket.display().to_string());
+        [&command, "run", keys, "--socket", &socket, "--"].map(str::to_owned)
+    };
     let mut figures = Vec::new();
     for (key, words) in KEYS {
         let folder = service.folder.join(key);
         make_certificate(&folder, words)?;
-        let own = Server::start(arguments, &folder, "own", &[], server)?;
-        let other = Server::start(arguments, &folder, "isolated", &isolated, server)?;
-        for port in [own.port, other.port] {
-            Clients { port, count: 1, cpu: clients }.turn(Duration::from_millis(1))?;
+        let start = |name: &str, front: &[String]| Server::start(arguments, &folder, name, front, server);
+        let servers = [
+            start("own", &[])?,
+            start("private", &isolated("--isolated=private"))?,
+            start("all", &isolated("--isolated"))?,
+        ];
+        for server in &servers {
+            Clients { port: server.port, count: 1, cpu: clients }.turn(Duration::from_millis(1))?;
         }
         if !common.check_only {
-            figures.extend(compare(arguments, key, [&own, &other], clients)?);
+            figures.extend(compare(arguments, key, &servers, clients)?);
         }
     }
     if common.check_only {
@@ -84,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     about.lines().iter().for_each(|line| text += &format!("- {line}\n"));
     let _ = writeln!(
         text,
-        "- {} clients on processor {clients}; {} workers of nginx, and the worker with the keys, on {server}; TLS 1.3, X25519\n\n```text",
+        "- {} clients on processor {clients}; {} workers of nginx, and the workers with the keys, on {server}; TLS 1.3, X25519\n\n```text",
         arguments.clients, arguments.workers
     );
     figures.iter().for_each(|figure| text += &(figure.line().trim_end().to_owned() + "\n"));
@@ -100,46 +103,49 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Measures the servers in turns: the ratio of their rates, and of their slowest handshakes.
+/// The names of the servers with isolated keys.
+const ISOLATED: [&str; 2] = ["private key isolated", "all keys isolated"];
+
+/// Measures the servers in turns: the rates of those with isolated keys over that of the first, and the slowest handshakes.
 fn compare(
     arguments: &Arguments,
     key: &str,
-    servers: [&Server; 2],
+    servers: &[Server; 3],
     cpu: usize,
-) -> Result<[Figure; 2], String> {
-    let (mut rates, mut tails) = ([vec![], vec![]], [vec![], vec![]]);
-    let (mut ratios, mut tail_ratios) = (vec![], vec![]);
+) -> Result<Vec<Figure>, String> {
+    let (mut rates, mut tails): ([Vec<f64>; 3], [Vec<f64>; 3]) = Default::default();
     for _ in 0..arguments.rounds {
-        let mut turn = [(0.0, 0.0); 2];
         for (i, server) in servers.iter().enumerate() {
             let clients = Clients { port: server.port, count: arguments.clients, cpu };
             let mut took = clients.turn(Duration::from_secs_f64(arguments.seconds))?;
             took.sort_by(f64::total_cmp);
-            turn[i] = (took.len() as f64 / arguments.seconds, quantile(&took, 0.99));
-            rates[i].push(turn[i].0);
-            tails[i].push(turn[i].1);
+            rates[i].push(took.len() as f64 / arguments.seconds);
+            tails[i].push(quantile(&took, 0.99));
         }
-        ratios.push(turn[1].0 / turn[0].0);
-        tail_ratios.push(turn[1].1 / turn[0].1);
     }
-    let [own, isolated] = rates.map(median);
-    let [own_tail, isolated_tail] = tails.map(median);
-    Ok([
-        Figure {
-            what: format!("{key} handshakes, isolated over nginx's own OpenSSL"),
-            value: median(ratios),
-            unit: "times",
-            wish: Some((false, 1.0)),
-            detail: format!("isolated {isolated:.0} a second, own {own:.0}"),
-        },
-        Figure {
-            what: format!("{key} handshakes, the slowest of a hundred, likewise"),
-            value: median(tail_ratios),
-            unit: "times",
-            wish: None,
-            detail: format!("isolated {isolated_tail:.2} ms, own {own_tail:.2} ms"),
-        },
-    ])
+    let over = |turns: &[Vec<f64>; 3], i: usize| {
+        median(turns[i].iter().zip(&turns[0]).map(|(ours, own)| ours / own).collect())
+    };
+    let figures = ISOLATED.iter().enumerate().flat_map(|(i, isolated)| {
+        let (i, of) = (i + 1, |turns: &[Vec<f64>; 3], i: usize| median(turns[i].clone()));
+        [
+            Figure {
+                what: format!("{key} handshakes, {isolated}, over nginx's own OpenSSL"),
+                value: over(&rates, i),
+                unit: "times",
+                wish: Some((false, 1.0)),
+                detail: format!("{:.0} a second, own {:.0}", of(&rates, i), of(&rates, 0)),
+            },
+            Figure {
+                what: "  the slowest of a hundred, likewise".to_owned(),
+                value: over(&tails, i),
+                unit: "times",
+                wish: None,
+                detail: format!("{:.2} ms, own {:.2} ms", of(&tails, i), of(&tails, 0)),
+            },
+        ]
+    });
+    Ok(figures.collect())
 }
 
 /// Makes a key and a certificate that it signs itself.
