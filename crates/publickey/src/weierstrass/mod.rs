@@ -18,6 +18,7 @@ mod operands;
 pub(crate) mod ops;
 mod point;
 mod primes;
+mod products;
 mod table;
 mod vartime;
 

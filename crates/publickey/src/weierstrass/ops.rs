@@ -11,7 +11,7 @@ use super::multiply;
 use super::named::Curve;
 pub(crate) use super::operands::{LIMBS, Pair, Point, Secret, Words, narrow, widened};
 use super::point::{Affine, Coordinate};
-use super::vartime;
+use super::products::Products;
 
 /// The functions of a kernel. Scalars are above zero and below the order, coordinates below the prime, and points on the
 /// curve.
@@ -34,7 +34,7 @@ pub struct Ops {
 }
 
 /// Returns the functions of a curve.
-pub(crate) const fn ops<C: Params<N>, const N: usize>(curve: Curve) -> Ops {
+pub(crate) const fn ops<C: Products<N>, const N: usize>(curve: Curve) -> Ops {
     Ops {
         curve,
         public: public::<C, N>,
@@ -51,8 +51,8 @@ fn public<C: Params<N>, const N: usize>(scalar: &Secret) -> Point {
     Point { x: widened(&point.x.number()), y: widened(&point.y.number()) }
 }
 
-fn agree<C: Params<N>, const N: usize>(scalar: &Secret, point: &Point) -> Secret {
-    let product = multiply::point::<C, N>(narrow(&scalar.0), &affine(point));
+fn agree<C: Products<N>, const N: usize>(scalar: &Secret, point: &Point) -> Secret {
+    let product = C::multiply(narrow(&scalar.0), &affine(point));
     let mut product = multiply::wiped_affine(product);
     let shared = Secret(widened(&product.x.number()));
     product.zeroize();
@@ -83,10 +83,10 @@ pub(crate) fn complete<C: Params<N>, const N: usize>(
     Pair { r: widened(&r.number()), s: widened(&s.number()) }
 }
 
-fn verify_vartime<C: Params<N>, const N: usize>(public: &Point, message: &Words, pair: &Pair) -> bool {
+fn verify_vartime<C: Products<N>, const N: usize>(public: &Point, message: &Words, pair: &Pair) -> bool {
     let inverse = Element::<C::Order, N>::new(narrow(&pair.s)).invert();
     let (u1, u2) = coefficients::<C, N>(message, pair, &inverse);
-    let sum = vartime::double_base_vartime::<C, N>(&u1, &u2, &affine(public));
+    let sum = C::double_base_vartime(&u1, &u2, &affine(public));
     has_x::<C, N>(&sum.x, &sum.z.square(), narrow(&pair.r))
 }
 

@@ -37,6 +37,8 @@ pub static P256: Table<Ops> = Table::new(
 
 const P256_ROWS: &[Row<Ops>] = &[
     #[cfg(target_arch = "x86_64")]
+    Row { kernel: BY4, ops: arch::x86_64_ifma_by4::P256 },
+    #[cfg(target_arch = "x86_64")]
     Row {
         kernel: Kernel {
             name: "x86_64-adx",
@@ -60,7 +62,11 @@ pub static P384: Table<Ops> = Table::new(
         standard: "SP 800-186 §3.2.1.4",
         key_bits: &[384],
     },
-    &[Row { kernel: portable("Montgomery's multiplication"), ops: ops::<curve::P384, 6>(Curve::P384) }],
+    &[
+        #[cfg(target_arch = "x86_64")]
+        Row { kernel: BY4, ops: arch::x86_64_ifma_by4::P384 },
+        Row { kernel: portable("Montgomery's multiplication"), ops: ops::<curve::P384, 6>(Curve::P384) },
+    ],
     known_answer,
 );
 
@@ -72,9 +78,22 @@ pub static P521: Table<Ops> = Table::new(
         standard: "SP 800-186 §3.2.1.5",
         key_bits: &[521],
     },
-    &[Row { kernel: portable("reduction by a shift"), ops: ops::<curve::P521, 9>(Curve::P521) }],
+    &[
+        #[cfg(target_arch = "x86_64")]
+        Row { kernel: BY4, ops: arch::x86_64_ifma_by4::P521 },
+        Row { kernel: portable("reduction by a shift"), ops: ops::<curve::P521, 9>(Curve::P521) },
+    ],
     known_answer,
 );
+
+/// The kernel of four multiplications side by side.
+#[cfg(target_arch = "x86_64")]
+const BY4: Kernel = Kernel {
+    name: "x86_64-avx512ifma-by4",
+    requires: arch::x86_64_ifma_by4::REQUIRES,
+    timing: Timing::Constant,
+    note: "four multiplications of a point's formula side by side, in limbs of 48 bits",
+};
 
 const fn portable(note: &'static str) -> Kernel {
     Kernel { name: "portable", requires: FeatureSet::EMPTY, timing: Timing::Constant, note }

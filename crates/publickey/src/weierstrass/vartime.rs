@@ -38,7 +38,7 @@ pub(crate) fn double_base_vartime<C: Params<N>, const N: usize>(
 }
 
 /// Adds a scalar times the base point.
-fn add_base_vartime<C: Params<N>, const N: usize>(
+pub(crate) fn add_base_vartime<C: Params<N>, const N: usize>(
     point: Jacobian<C, N>,
     scalar: &[u64; N],
 ) -> Jacobian<C, N> {

@@ -2,3 +2,5 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_adx;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_ifma_by4;

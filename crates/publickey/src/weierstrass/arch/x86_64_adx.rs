@@ -7,7 +7,7 @@
 //! architecture processors", 2012; SP 800-186 §G.1.2 (the form of the prime).
 //!
 //! # Safety
-//! The processor has AVX2, BMI2 and ADX. The types here are named by nothing but [`OPS`], which belongs to a row that requires them. The instructions
+//! The processor has AVX2, BMI2 and ADX. The types here are named by nothing but [`OPS`] and the row of AVX-512 IFMA, both of which require them. The instructions
 //! read the operands' arrays, and touch nothing but registers otherwise.
 #![allow(unsafe_code)]
 
@@ -22,6 +22,7 @@ use super::super::inversion;
 use super::super::named::Curve;
 use super::super::ops::{Ops, ops};
 use super::super::primes::{P256Field, P256Order};
+use super::super::products::Products;
 
 /// The features that this file's instructions need.
 pub(crate) const REQUIRES: FeatureSet = FeatureSet::parse("avx2,bmi2,adx");
@@ -31,7 +32,7 @@ pub(crate) const OPS: Ops = ops::<P256Adx, 4>(Curve::P256);
 
 /// Curve P-256 with these instructions.
 #[derive(Clone, Copy)]
-struct P256Adx;
+pub(super) struct P256Adx;
 
 impl Params<4> for P256Adx {
     type Field = Field;
@@ -46,6 +47,8 @@ impl Params<4> for P256Adx {
         unsafe { choose(block, size) }
     }
 }
+
+impl Products<4> for P256Adx {}
 
 /// Chooses in vectors of four points, which are compared with the number of the wanted one.
 #[target_feature(enable = "avx2")]
@@ -75,7 +78,7 @@ fn choose(block: &[[u8; 8]], size: u64) -> [[u64; 4]; 2] {
 
 /// The prime of the coordinates.
 #[derive(Clone, Copy)]
-struct Field;
+pub(super) struct Field;
 
 /// The highest limb of the prime.
 const HIGHEST: u64 = P256Field::MODULUS[3];
