@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 use super::super::curve::P256_TABLE;
 use super::super::digits;
 use super::field::{BITS, Fe, LANES, load};
-use super::point::{Affine, Projective};
+use super::point::{Affine, Jacobian, Projective};
 
 /// The bits of a digit where the point is any.
 const WINDOW: usize = 5;
@@ -24,6 +24,9 @@ const BASE_MULTIPLES: usize = 1 << (BASE_WINDOW - 1);
 const BASE_COUNT: usize = digits::count(256, BASE_WINDOW);
 const COUNT: usize = digits::count(256, WINDOW);
 
+/// Eight scalars, limb by limb.
+struct Scalars([__m512i; 4]);
+
 /// The digits of one place of eight scalars.
 #[derive(Clone, Copy)]
 struct Digits {
@@ -32,36 +35,75 @@ struct Digits {
     zero: __mmask8,
 }
 
-/// Returns the digits at `index`, in constant time.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn digits_at(scalars: &[[u64; 4]; LANES], window: usize, index: usize) -> Digits {
-    let (mut sizes, mut negative) = ([0; LANES], 0);
-    for lane in 0..LANES {
-        let digit = digits::digit(&scalars[lane], window, index);
-        sizes[lane] = digit.size;
-        negative |= (digit.negative as u8 & 1) << lane;
+impl Scalars {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn new(scalars: &[[u64; 4]; LANES]) -> Self {
+        let mut limbs = [[0; LANES]; 4];
+        for (lane, scalar) in scalars.iter().enumerate() {
+            for (row, limb) in limbs.iter_mut().zip(scalar) {
+                row[lane] = *limb;
+            }
+        }
+        let vectors = [load(&limbs[0]), load(&limbs[1]), load(&limbs[2]), load(&limbs[3])];
+        limbs.zeroize();
+        Scalars(vectors)
     }
-    let vector = load(&sizes);
-    sizes.zeroize();
-    Digits { sizes: vector, negative, zero: _mm512_testn_epi64_mask(vector, vector) }
+
+    /// Returns the digits at `index`, as [`digits::digit`] does.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn digits_at(&self, window: usize, index: usize) -> Digits {
+        let bits = if index == 0 { _mm512_slli_epi64::<1>(self.0[0]) } else { self.from(index * window - 1) };
+        let ones = _mm512_set1_epi64((2 << window) - 1);
+        let bits = _mm512_and_si512(bits, ones);
+        let negative = _mm512_test_epi64_mask(bits, _mm512_set1_epi64(1 << window));
+        let distance = _mm512_mask_sub_epi64(bits, negative, ones, bits);
+        let sizes = _mm512_srli_epi64::<1>(_mm512_add_epi64(distance, _mm512_set1_epi64(1)));
+        Digits { sizes, negative, zero: _mm512_testn_epi64_mask(sizes, sizes) }
+    }
+
+    /// Returns the 64 bits of each scalar from a bit on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn from(&self, bit: usize) -> __m512i {
+        let (limb, shift) = (bit / 64, (bit % 64) as i64);
+        let low = _mm512_srlv_epi64(self.0[limb], _mm512_set1_epi64(shift));
+        // A shift by all bits leaves nothing.
+        let high = self.0.get(limb + 1).map_or(_mm512_setzero_si512(), |next| *next);
+        _mm512_or_si512(low, _mm512_sllv_epi64(high, _mm512_set1_epi64(64 - shift)))
+    }
 }
 
-/// Returns each scalar times the base point.
+/// Returns each scalar times the base point, for scalars above zero and below the order.
+///
+/// The sum of the multiples before one of them is less than that multiple, so they are never equal, nor is one the other's negative. Modulo
+/// the order that holds as well: the highest digit is at most 16, and what is below it less than 2^252 in size, which leaves no scalar
+/// below the order with which the two would differ by the order.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn base(scalars: &[[u64; 4]; LANES]) -> Projective {
-    add_base(&Projective::identity(), scalars)
+    let scalars = Scalars::new(scalars);
+    let mut sums = Jacobian::identity();
+    // The lanes in which every digit was zero.
+    let mut identity = 0xff;
+    for index in 0..BASE_COUNT {
+        let digits = scalars.digits_at(BASE_WINDOW, index);
+        let points = look_up_base(index, digits);
+        let added = sums.add_affine(&points).select(&Jacobian::new(&points), identity);
+        sums = added.select(&sums, digits.zero);
+        identity &= digits.zero;
+    }
+    sums.projective()
 }
 
-/// Returns the sum of each point and a scalar times the base point.
+/// Returns the sum of each point and any scalar times the base point.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn add_base(points: &Projective, scalars: &[[u64; 4]; LANES]) -> Projective {
+    let scalars = Scalars::new(scalars);
     let mut sums = *points;
     for index in 0..BASE_COUNT {
-        let digits = digits_at(scalars, BASE_WINDOW, index);
-        let mut points = look_up_base(index, digits.sizes);
-        points.negate_if(digits.negative);
-        sums = sums.add_affine(&points).select(&sums, digits.zero);
+        let digits = scalars.digits_at(BASE_WINDOW, index);
+        sums = sums.add_affine(&look_up_base(index, digits)).select(&sums, digits.zero);
     }
     sums
 }
@@ -69,8 +111,8 @@ pub(super) fn add_base(points: &Projective, scalars: &[[u64; 4]; LANES]) -> Proj
 /// Returns a point of a block for each lane; any, if the digit is zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn look_up_base(block: usize, sizes: __m512i) -> Affine {
-    let index = _mm512_sub_epi64(sizes, _mm512_set1_epi64(1));
+fn look_up_base(block: usize, digits: Digits) -> Affine {
+    let index = _mm512_sub_epi64(digits.sizes, _mm512_set1_epi64(1));
     let upper = _mm512_test_epi64_mask(index, _mm512_set1_epi64(16));
     let words = P256_TABLE.bytes.as_chunks::<64>().0;
     let words = &words[8 * BASE_MULTIPLES / LANES * block..][..8 * BASE_MULTIPLES / LANES];
@@ -81,7 +123,9 @@ fn look_up_base(block: usize, sizes: __m512i) -> Affine {
         *limb = _mm512_mask_mov_epi64(low, upper, high);
     }
     let [a, b, c, d, e, f, g, h] = limbs;
-    Affine { x: times_16([a, b, c, d]), y: times_16([e, f, g, h]) }
+    let mut points = Affine { x: times_16([a, b, c, d]), y: times_16([e, f, g, h]) };
+    points.negate_if(digits.negative);
+    points
 }
 
 /// Makes elements of numbers of four 64-bit limbs that are in Montgomery form for 2^256: 16 times such a number is in
@@ -120,10 +164,11 @@ pub(super) fn point(scalars: &[[u64; 4]; LANES], points: &Affine) -> Projective 
     for i in 1..MULTIPLES {
         multiples[i] = multiples[i - 1].add_affine(points);
     }
-    let mut sums = look_up(&multiples, digits_at(scalars, WINDOW, COUNT - 1));
+    let scalars = Scalars::new(scalars);
+    let mut sums = look_up(&multiples, scalars.digits_at(WINDOW, COUNT - 1));
     for index in (0..COUNT - 1).rev() {
         sums = sums.double_times(WINDOW);
-        sums = sums.add(&look_up(&multiples, digits_at(scalars, WINDOW, index)));
+        sums = sums.add(&look_up(&multiples, scalars.digits_at(WINDOW, index)));
     }
     sums
 }

@@ -21,6 +21,61 @@ pub(super) struct Projective {
     pub(super) z: Fe,
 }
 
+/// Points in Jacobian coordinates, (X/Z^2, Y/Z^3).
+#[derive(Clone, Copy)]
+pub(super) struct Jacobian {
+    pub(super) x: Fe,
+    pub(super) y: Fe,
+    pub(super) z: Fe,
+}
+
+impl Jacobian {
+    /// Returns the identity in each lane.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn identity() -> Self {
+        Jacobian { x: Fe::one(), y: Fe::one(), z: Fe::zero() }
+    }
+
+    /// Takes affine points.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn new(points: &Affine) -> Self {
+        Jacobian { x: points.x, y: points.y, z: Fe::one() }
+    }
+
+    /// Returns `self + other`. No point may be the identity, the other one, or its negative; the result is wrong there.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn add_affine(&self, other: &Affine) -> Self {
+        let square = self.z.square();
+        let h = other.x.mul(&square).minus(&self.x).fold();
+        let r = other.y.mul(&self.z).mul(&square).minus(&self.y).fold();
+        let hh = h.square();
+        let (hhh, v) = (h.mul(&hh), self.x.mul(&hh));
+        let x = r.square().minus(&hhh.plus(&v.times_power::<1>())).fold();
+        let y = r.mul_add(&v.minus(&x).fold(), &self.y, &Fe::zero().minus(&hhh).fold());
+        Jacobian { x, y, z: self.z.mul(&h) }
+    }
+
+    /// Returns `self`, or `other` in the lanes of the mask.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn select(&self, other: &Self, mask: __mmask8) -> Self {
+        Jacobian {
+            x: self.x.select(&other.x, mask),
+            y: self.y.select(&other.y, mask),
+            z: self.z.select(&other.z, mask),
+        }
+    }
+
+    /// Returns the points in homogeneous coordinates.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn projective(&self) -> Projective {
+        Projective { x: self.x.mul(&self.z), y: self.y, z: self.z.square().mul(&self.z) }
+    }
+}
+
 impl Affine {
     /// Changes the sign of y in the lanes of the mask.
     #[inline]
@@ -114,7 +169,6 @@ impl Projective {
             let gamma8 = gamma.square().times_power::<3>();
             y = alpha.mul(&beta4.minus(&x).fold()).minus(&gamma8).fold();
         }
-        let square = z.square();
-        Projective { x: x.mul(&z), y, z: square.mul(&z) }
+        Jacobian { x, y, z }.projective()
     }
 }
