@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use millstream::Way;
 use millstream_cpu::Features;
 use millstream_measure::calendar;
 use millstream_measure::disturbance::{Disturbance, Watch};
@@ -109,6 +110,7 @@ impl Circumstances {
             format!("options: {}", if self.command.is_empty() { "none" } else { &self.command }),
             format!("processor: {}", self.processor),
             format!("features: {}", self.features.set()),
+            format!("queues: {}", if on_general_way() { "the general way" } else { "the fast way" }),
             format!("built by {} with flags: {}", env!("RUSTC_VERSION"), flags()),
         ];
         lines.extend(self.peers.iter().map(|(name, version)| format!("{name}: {version}")));
@@ -127,8 +129,9 @@ impl Circumstances {
                 _ => {}
             }
         }
+        let general = if on_general_way() { "-general" } else { "" };
         let draft = if self.commit.ends_with(CHANGES) { "-draft" } else { "" };
-        format!("{}-{}{draft}", self.date, slug.trim_matches('-'))
+        format!("{}-{}{general}{draft}", self.date, slug.trim_matches('-'))
     }
 
     pub fn json(&self) -> Value {
@@ -138,6 +141,7 @@ impl Circumstances {
             "options": self.command,
             "processor": self.processor,
             "features": self.features.set().to_string(),
+            "queues": if on_general_way() { "general" } else { "fast" },
             "compiler": env!("RUSTC_VERSION"),
             "flags": flags(),
             "peers": self.peers.iter().map(|(name, version)| json!({"name": name, "version": version}))
@@ -147,6 +151,11 @@ impl Circumstances {
                 .map(|what| json!({"kind": what.kind(), "text": what.to_string()})).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Returns true when `MILLSTREAM_QUEUE` has queues take the general way. A queue says so if the variable can't be understood.
+fn on_general_way() -> bool {
+    Way::active() == Ok(Way::General)
 }
 
 fn flags() -> &'static str {

@@ -1,6 +1,6 @@
 //! Control words of any 64 bytes, over an arena in the middle of memory that must not change: each has a
 //! status, changes its outputs at most, and can be executed again. What it does does not depend on whether
-//! objects are staged, nor on whether it goes the general way.
+//! objects are staged, nor on the way that it takes: alone, after others like it, and among others of any kind.
 #![no_main]
 
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use millstream_accelerator::{
-    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, given_by,
+    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, Way, given_by,
 };
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
@@ -313,18 +313,29 @@ fuzz_target!(|data: &[u8]| {
                 check(word, &pattern, &exclusive.arena.contents(), done[0].status().expect("a status"));
                 continue;
             }
-            // Words of frequent kinds met code that was made for their kind.
-            staged.accelerator.set_general(true);
-            assert_eq!(staged.execute(std::slice::from_ref(word)), done, "again: {word:?}");
-            assert_eq!(staged.arena.contents(), after, "again: {word:?}");
-            staged.accelerator.set_general(false);
-            assert_eq!(exclusive.execute(std::slice::from_ref(word)), done, "in place: {word:?}");
-            assert_eq!(exclusive.arena.contents(), after, "in place: {word:?}");
+            // The second word on the fast way follows one that is like it.
+            for way in [Way::General, Way::Fast, Way::Fast] {
+                for (station, how) in [(&mut *staged, "staged"), (&mut *exclusive, "in place")] {
+                    station.accelerator.set_way(way);
+                    assert_eq!(station.execute(std::slice::from_ref(word)), done, "{way:?}, {how}: {word:?}");
+                    assert_eq!(station.arena.contents(), after, "{way:?}, {how}: {word:?}");
+                }
+            }
         }
-        staged.arena.fill(&pattern);
-        staged.execute(&words);
-        let after = staged.arena.contents();
-        assert_eq!(after[..GUARD], pattern[..GUARD]);
-        assert_eq!(after[GUARD + ARENA..], pattern[GUARD + ARENA..]);
+        let [fast, general] = [Way::Fast, Way::General].map(|way| {
+            staged.arena.fill(&pattern);
+            staged.accelerator.set_way(way);
+            let mut done = staged.execute(&words);
+            done.sort_unstable_by_key(|done| (done.tag, done.status, done.value));
+            let after = staged.arena.contents();
+            assert_eq!(after[..GUARD], pattern[..GUARD]);
+            assert_eq!(after[GUARD + ARENA..], pattern[GUARD + ARENA..]);
+            (done, after)
+        });
+        staged.accelerator.set_way(Way::Fast);
+        // Each made nonce is another, and what is computed with it.
+        if !words.iter().any(|word| word.has(Flags::MAKE_NONCE)) {
+            assert_eq!(fast, general, "{words:?}");
+        }
     });
 });

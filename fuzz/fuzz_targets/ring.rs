@@ -1,22 +1,28 @@
 //! A client that writes whatever it likes to its rings, at any moment: the accelerator goes on, and serves its
-//! other queue.
+//! other queue, whichever way words take.
 #![no_main]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use libfuzzer_sys::fuzz_target;
-use millstream_accelerator::{Accelerator, FlushPolicy, LocalArena};
+use millstream_accelerator::{Accelerator, FlushPolicy, LocalArena, Way};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Opcode, Status};
 
 fuzz_target!(|data: &[u8]| {
+    serve(data, Way::Fast);
+    serve(data, Way::General);
+});
+
+fn serve(data: &[u8], way: Way) {
     let rings = || -> [Arc<[Word]>; 2] {
         [ring::memory::<{ ControlWord::WORDS }>(4).into(), ring::memory::<{ Completion::WORDS }>(4).into()]
     };
     let policy = FlushPolicy { full: 3, deadline: 2 };
     let mut accelerator = Accelerator::new(Features::none(), policy);
+    accelerator.set_way(way);
     let grant = accelerator.add_grant(Arc::new(LocalArena::new(4096)), 1);
     let (theirs, mine) = (rings(), rings());
     for [submissions, completions] in [&theirs, &mine] {
@@ -50,4 +56,4 @@ fuzz_target!(|data: &[u8]| {
         let expected = Completion { tag: tag as u64, status: Status::Ok as u16, ..Completion::default() };
         assert_eq!(done, Some(expected));
     }
-});
+}

@@ -26,6 +26,7 @@ use crate::stats::{Filled, QueueStats};
 use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
+use crate::way::Way;
 
 /// The policy that says when taken words are executed. Lanes that are only partly filled take as long as full ones, so
 /// it may pay to wait for more; an operation then ends later.
@@ -229,10 +230,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         grant.map(|grant| grant.policy = policy(algorithms)).is_some()
     }
 
-    /// Sends all words the general way from here on, or lets those that follow others like them, and those of frequent kinds, go
-    /// faster, as they do at first. It makes no difference but time: this is to compare the two.
-    pub fn set_general(&mut self, general: bool) {
-        self.executor.general = general;
+    /// Chooses the way that words take from here on. Without this it is [`Way::Fast`].
+    pub fn set_way(&mut self, way: Way) {
+        self.executor.way = way;
     }
 
     /// Adds a queue to a grant. A grant's share is the mean of its queues' weights among those of all grants: more queues

@@ -56,6 +56,7 @@ mod turn;
 mod unit;
 mod uses;
 mod visit;
+mod way;
 mod wipe;
 mod word_keys;
 mod work;
@@ -81,6 +82,7 @@ pub use source::{FillRandom, UnitRandom};
 pub use stats::{Filled, QueueStats};
 pub use status::status_of;
 pub use unit::Unit;
+pub use way::{Way, WayError};
 pub use work::Checksum;
 
 /// The source of random bytes that [`generate_key`] takes, and the error with which it fails.

@@ -16,6 +16,7 @@ use crate::stats::Filled;
 use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
+use crate::way::Way;
 use crate::wipe::wipe_list;
 use crate::word_keys::find_keys;
 
@@ -43,8 +44,7 @@ pub(crate) struct Executor {
     others: Vec<u32>,
     pub(crate) stage: Stage,
     pub(crate) filled: Filled,
-    /// True when all words go the general way.
-    pub(crate) general: bool,
+    pub(crate) way: Way,
 }
 
 impl Executor {
@@ -57,7 +57,7 @@ impl Executor {
             others: Vec::with_capacity(MOST_HELD),
             stage: Stage::new(MOST_HELD),
             filled: Filled::default(),
-            general: false,
+            way: Way::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl Executor {
         for alike in held.chunk_by(HeldWord::is_like) {
             match alike[0].grant(grants).filter(|grant| grant.arena.exclusive()) {
                 Some(grant) => {
-                    let shape = if self.general { ANY } else { shape(&alike[0].words) };
+                    let shape = shape_on(self.way, &alike[0]);
                     with_shape!(shape, self.add_direct(grant, alike, begin, &mut operations, post));
                 }
                 None => self.others.extend(begin..begin + alike.len() as u32),
@@ -157,12 +157,12 @@ impl Executor {
         mut next: usize,
         post: &mut impl FnMut(u32, About, Completion),
     ) -> usize {
-        let Executor { unit, operations, stage, others, filled, general, .. } = self;
+        let Executor { unit, operations, stage, others, filled, way, .. } = self;
         while let Some(&first) = others.get(next)
             && !stage.is_full()
         {
             let rest = &others[next..];
-            let shape = if *general { ANY } else { shape(&held[first as usize].words) };
+            let shape = shape_on(*way, &held[first as usize]);
             match with_shape!(shape, stage.enter_alike(features, grants, held, rest, post)) {
                 // The next object fits once the others have given their memory back.
                 0 => break,
@@ -174,6 +174,15 @@ impl Executor {
         stage.copy_out(grants, held, post);
         stage.clear();
         next
+    }
+}
+
+/// Returns the shape for which the code is made that a word meets.
+#[inline(always)]
+fn shape_on(way: Way, held: &HeldWord) -> u64 {
+    match way {
+        Way::Fast => shape(&held.words),
+        Way::General => ANY,
     }
 }
 

@@ -19,6 +19,7 @@ use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
 use crate::visit::{Visit, is_null};
+use crate::way::Way;
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
 /// for staging memory to be bounded.
@@ -192,6 +193,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let Some(queue) = queues.at_mut(index) else { return };
         let Some(grant) = grants.at(queue.grant) else { return };
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
+        let fast = executor.way == Way::Fast;
         while queue.deficit > 0 {
             if held.len() >= MOST_HELD || limits.bounded && visit.taken_cost >= left {
                 queue.in_turn = true;
@@ -201,7 +203,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if !visit.finds_room(queue) {
                 break;
             }
-            if queue.submissions.knows_more() && !executor.general {
+            if fast && queue.submissions.knows_more() {
                 let before = held.len();
                 visit.take_alike(queue, index as u32, held, limits, left);
                 if held.len() > before {
@@ -218,7 +220,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if is_null(&words) {
                 let cost = NULL_COST * slow / AS_RECKONED;
                 visit.complete_null(queue, &word, cost);
-                if queue.submissions.knows_more() && !executor.general {
+                if fast && queue.submissions.knows_more() {
                     visit.complete_nulls(queue, cost, if limits.bounded { left } else { i64::MAX });
                 }
                 continue;

@@ -112,7 +112,7 @@ impl<E: Into<Error>> From<E> for Failure {
 
 fn of_error(error: &Error) -> Status {
     match error {
-        Error::Mask(_) => Status::Features,
+        Error::Mask(_) | Error::Way(_) => Status::Features,
         Error::Engine(error) => of_engine(*error),
         Error::Queue(refusal) => of_refusal(*refusal),
         Error::KeySlots => Status::KeySlots,

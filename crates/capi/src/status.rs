@@ -28,7 +28,7 @@ pub enum Status {
     Reserved = 9,
     /// A fault inside the library was caught. What the call was to write is undefined; free the objects it used.
     Panic = 10,
-    /// MILLSTREAM_HWCAP can't be understood.
+    /// MILLSTREAM_HWCAP or MILLSTREAM_QUEUE can't be understood.
     Features = 11,
     /// A failure for which this version of the library has no number: millstream_last_error says what it is.
     Other = 12,
@@ -196,7 +196,7 @@ texts! {
     OutputLength c"the room for an output is too short",
     Reserved c"a field that is reserved or not used is not 0: set the whole structure to 0 first",
     Panic c"a fault inside the library was caught: please report it",
-    Features c"MILLSTREAM_HWCAP can't be understood",
+    Features c"MILLSTREAM_HWCAP or MILLSTREAM_QUEUE can't be understood",
     Other c"a failure without a number of its own: see millstream_last_error",
     KeyLength c"the algorithm takes no key of that length",
     WeakKey c"the two halves of the key are equal: use two different keys",

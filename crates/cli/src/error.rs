@@ -132,7 +132,7 @@ impl Error {
     /// Returns the exit code that reports this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Usage(_) | Error::Mask(_) => exit::USAGE,
+            Error::Usage(_) | Error::Mask(_) | Error::Queue(millstream::Error::Way(_)) => exit::USAGE,
             Error::Reported(code) => *code,
             _ => exit::FAILURE,
         }

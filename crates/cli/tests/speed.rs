@@ -193,6 +193,20 @@ fn a_mask_is_told_and_takes_effect() {
 }
 
 #[test]
+fn the_way_of_queues_is_told_and_an_unknown_one_is_refused() {
+    let speed = |way: &str| {
+        let mut command = Command::new("env");
+        command.arg(format!("MILLSTREAM_QUEUE={way}")).arg(MILLSTREAM);
+        command.args(["speed", "--seconds", "0.0001", "--ways", "queue", "--bytes", "16", "aes-128-cbc"]);
+        ended(&mut command, b"")
+    };
+    let told = "on the general way";
+    assert!(speed("general").text().contains(told));
+    assert!(!speed("").text().contains(told));
+    speed("generl").bad(2, &["MILLSTREAM_QUEUE", "'generl'", "known is general"]);
+}
+
+#[test]
 fn batches_and_queues_agree_on_everything_at_every_depth() {
     let place = Place::new();
     let all = place.words("speed --list").text();

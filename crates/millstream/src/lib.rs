@@ -39,6 +39,9 @@
 //! their worth can be measured. An unknown name is an error that lists the known ones:
 //! [`features`] returns it, and nothing falls back in silence.
 //!
+//! `MILLSTREAM_QUEUE=general` sends every word of a queue the general way, so that the worth of the fast one can be
+//! measured: see [`Way`]. A worker's queues take the way that its service was started with.
+//!
 //! # Safety of keys
 //! Keys and states are zeroised when dropped. Kernels that are picked by default do not branch on, or
 //! index memory by, keys or data; [`Kernel::timing`](kernel::Kernel::timing) tells.
@@ -59,7 +62,7 @@ use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
     AeadKey, Checksum, CipherKey, DecryptionScheme, Generator, Key, MacKey, Operation, PrivateKey,
-    SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, algorithm_of, given_by,
+    SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, Way, WayError, algorithm_of, given_by,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
@@ -140,6 +143,8 @@ fn unit() -> Result<&'static Unit, Error> {
 pub enum Error {
     /// `MILLSTREAM_HWCAP` can't be understood.
     Mask(MaskError),
+    /// `MILLSTREAM_QUEUE` can't be understood.
+    Way(WayError),
     /// An engine refused or failed.
     Engine(EngineError),
     /// A queue refused a request, or could not be made.
@@ -168,6 +173,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Mask(error) => error.fmt(f),
+            Error::Way(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
             Error::Queue(refusal) => refusal.fmt(f),
             Error::KeySlots => {
@@ -203,6 +209,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Mask(error) => error.source(),
+            Error::Way(error) => error.source(),
             Error::Engine(error) => error.source(),
             Error::Queue(refusal) => refusal.source(),
             Error::Operation(status) => status.source(),
@@ -221,6 +228,12 @@ impl std::error::Error for Error {
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
+    }
+}
+
+impl From<WayError> for Error {
+    fn from(error: WayError) -> Self {
+        Error::Way(error)
     }
 }
 

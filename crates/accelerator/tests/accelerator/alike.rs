@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key, LocalArena, Turns};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key, LocalArena, Turns, Way};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 use millstream_testkit::Random;
 use proptest::prelude::*;
@@ -56,6 +56,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         Just((Opcode::Aead, A::ChaCha20Poly1305, A::None, 12, 16)),
         Just((Opcode::Hmac, A::None, A::Sha1, 0, 20)),
         Just((Opcode::Hmac, A::None, A::Sha256, 0, 32)),
+        Just((Opcode::Hmac, A::None, A::Sha384, 0, 48)),
         Just((Opcode::Hmac, A::None, A::Sha512, 0, 64)),
         Just((Opcode::PartialMac, A::None, A::Sha256, 0, 32)),
         Just((Opcode::Mac, A::AesCmac, A::None, 0, 16)),
@@ -65,6 +66,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         Just((Opcode::Hash, A::None, A::Sha1, 0, 20)),
         Just((Opcode::Hash, A::None, A::Sha256, 0, 32)),
         Just((Opcode::Hash, A::None, A::Sha384, 0, 48)),
+        Just((Opcode::Hash, A::None, A::Sha512, 0, 64)),
         Just((Opcode::Checksum, A::Crc32, A::None, 0, 0)),
         Just((Opcode::Copy, A::None, A::None, 0, 0)),
         Just((Opcode::Null, A::None, A::None, 0, 0)),
@@ -156,7 +158,7 @@ fn word(shape: &Shape, rest: &Rest, keys: &[u32], number: usize) -> ControlWord 
 }
 
 /// The algorithms of the keys.
-const KEYS: [Algorithm; 10] = [
+const KEYS: [Algorithm; 11] = [
     Algorithm::AesCbc,
     Algorithm::AesGcm,
     Algorithm::Sha256,
@@ -166,6 +168,7 @@ const KEYS: [Algorithm; 10] = [
     Algorithm::AesXts,
     Algorithm::ChaCha20Poly1305,
     Algorithm::Sha1,
+    Algorithm::Sha384,
     Algorithm::Sha512,
 ];
 
@@ -180,12 +183,12 @@ fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
 fn outcome<A: Arena + Clone>(
     arena: &A,
     words: &[(Shape, Rest)],
-    general: bool,
+    way: Way,
     bounded: bool,
 ) -> (BTreeMap<u64, (u16, u32)>, Vec<u8>) {
     arena.write(0, &Random::new(5).bytes(arena.len() as usize));
     let mut accelerator = Accelerator::new(features(), FlushPolicy::default());
-    accelerator.set_general(general);
+    accelerator.set_way(way);
     if bounded {
         accelerator.bound_turns(Turns::default(), || 0);
     }
@@ -197,7 +200,7 @@ fn outcome<A: Arena + Clone>(
     let (mut client, submissions, completions) = Client::new(128);
     accelerator.add_queue(grant, submissions, completions, 1).unwrap();
     for (number, (shape, rest)) in words.iter().enumerate() {
-        if general {
+        if way == Way::General {
             let tag = BETWEEN + number as u64;
             let nothing =
                 ControlWord { opcode: Opcode::Cancel as u8, key: u32::MAX, tag, ..ControlWord::default() };
@@ -238,11 +241,11 @@ proptest! {
         };
         let words: Vec<_> = picks.iter().map(pick).collect();
         let arena = Arc::new(LocalArena::new(WORDS as u32 * PLACE));
-        let (in_a_row, general) = if exclusive {
+        let [in_a_row, general] = if exclusive {
             let arena = Exclusive(arena);
-            (outcome(&arena, &words, false, bounded), outcome(&arena, &words, true, bounded))
+            [Way::Fast, Way::General].map(|way| outcome(&arena, &words, way, bounded))
         } else {
-            (outcome(&arena, &words, false, bounded), outcome(&arena, &words, true, bounded))
+            [Way::Fast, Way::General].map(|way| outcome(&arena, &words, way, bounded))
         };
         prop_assert_eq!(in_a_row.0.len(), words.len());
         prop_assert_eq!(&in_a_row.0, &general.0);

@@ -17,13 +17,13 @@ use millstream_accelerator::{
 use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Opcode, Status};
 
 use crate::case::{every_kind, features, random_case};
-use crate::queue::{Client, Form, Memory, Station};
+use crate::queue::{self, Client, Form, Memory, Station};
 use millstream_testkit::Random;
 
 type Local = Accelerator<Arc<LocalArena>, Memory>;
 
 fn accelerator() -> Local {
-    Accelerator::new(features(), FlushPolicy::default())
+    queue::accelerator(FlushPolicy::default())
 }
 
 /// The HMAC-SHA256 of the first 64 bytes, to 1024.
@@ -245,8 +245,8 @@ fn what_ends_is_counted() {
 #[test]
 fn a_grant_moves_and_its_client_notices_nothing() {
     let policy = FlushPolicy { full: 100, deadline: 1000 };
-    let mut here: Local = Accelerator::new(features(), policy);
-    let mut there: Local = Accelerator::new(features(), policy);
+    let mut here: Local = queue::accelerator(policy);
+    let mut there: Local = queue::accelerator(policy);
     let arena = Arc::new(LocalArena::new(4096));
     let config = GrantConfig { label: 9, ..GrantConfig::new(8) };
     let mut grant = here.add_grant_with(arena.clone(), config.clone());

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_accelerator::{
-    Accelerator, Arena, FlushPolicy, GrantConfig, Handle, InsertError, Key, KeySlots, LocalArena,
-    NonceCounter, Nonces, PreparedKey, Purpose,
+    Arena, FlushPolicy, GrantConfig, Handle, InsertError, Key, KeySlots, LocalArena, NonceCounter, Nonces,
+    PreparedKey, Purpose,
 };
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status, Usages};
 use millstream_engines::InOut;
@@ -16,7 +16,7 @@ use millstream_testkit::keys;
 use proptest::prelude::*;
 
 use crate::case::features;
-use crate::queue::{Client, Exclusive, Station};
+use crate::queue::{Client, Exclusive, Station, accelerator};
 
 const LEN: u32 = 4096;
 const SOURCE: u32 = 64;
@@ -496,7 +496,7 @@ const DEPTH: u32 = 64;
 fn seal_many<A: Arena + Clone>(arena: A, rounds: usize) {
     let mut nonces = HashSet::new();
     let mut queues: Vec<_> = (0..QUEUES).map(|_| Client::new(DEPTH as usize)).collect();
-    let mut here = Accelerator::new(features(), FlushPolicy::default());
+    let mut here = accelerator(FlushPolicy::default());
     let grant = here.add_grant(arena.clone(), 4);
     for (_, submissions, completions) in &queues {
         here.add_queue(grant, submissions.clone(), completions.clone(), 1).expect("rings");
@@ -528,7 +528,7 @@ fn seal_many<A: Arena + Clone>(arena: A, rounds: usize) {
             }
             let released = place.0.release_grant(place.1).expect("a grant");
             let slots = released.keys.into_moved();
-            let mut there = Accelerator::new(features(), FlushPolicy::default());
+            let mut there = accelerator(FlushPolicy::default());
             let keys = KeySlots::from_moved(features(), 4, None, slots).expect("room");
             let rings = queues.iter().zip(released.queues);
             let rings = rings.map(|((_, to, from), (_, queue))| (to.clone(), from.clone(), queue));

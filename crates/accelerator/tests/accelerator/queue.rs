@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, Turns};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, Turns, Way};
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
@@ -33,6 +33,13 @@ unsafe impl Arena for Exclusive {
     fn exclusive(&self) -> bool {
         true
     }
+}
+
+/// Returns an accelerator on the way that `MILLSTREAM_QUEUE` names: the pipeline runs these tests on both.
+pub fn accelerator<A: Arena>(policy: FlushPolicy) -> Accelerator<A, Memory> {
+    let mut accelerator = Accelerator::new(features(), policy);
+    accelerator.set_way(Way::active().expect("a way"));
+    accelerator
 }
 
 /// The rings of one queue, as its client has them.
@@ -107,7 +114,7 @@ pub struct Laid {
 impl<A: Arena + Clone> Station<A> {
     pub fn new(arena: A, capacity: usize) -> Self {
         let (client, submissions, completions) = Client::new(capacity);
-        let mut accelerator = Accelerator::new(features(), FlushPolicy::default());
+        let mut accelerator = accelerator(FlushPolicy::default());
         accelerator.set_random(not_so_random);
         let grant = accelerator.add_grant(arena.clone(), 2 * capacity);
         accelerator.add_queue(grant, submissions, completions, 1).expect("rings");

@@ -12,7 +12,7 @@ use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
 use proptest::prelude::*;
 
-use crate::queue::{Client, Memory};
+use crate::queue::{Client, Memory, accelerator};
 
 const CAPACITY: usize = 16;
 
@@ -109,7 +109,7 @@ struct World {
 }
 
 fn world(policy: FlushPolicy, weights: [u32; QUEUES]) -> World {
-    let mut accelerator = Accelerator::new(Features::hardware(), policy);
+    let mut accelerator = accelerator(policy);
     let grants: Vec<_> = (0..2)
         .map(|_| {
             let id = accelerator.add_grant(Arc::new(LocalArena::new(1 << 16)), 4);
@@ -299,7 +299,7 @@ fn copy(weight: u32, len: u32) -> Load {
 
 /// Queues that always offer as much as their rings hold; the bytes each was served in that many steps.
 fn crowd(loads: &[Load], steps: usize, arena_len: u32, prepare: impl Fn(&LocalArena)) -> Vec<u64> {
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     let mut clients: Vec<_> = loads
         .iter()
         .map(|load| {
@@ -379,7 +379,7 @@ fn gathered_bytes_count_as_any_others() {
 /// bytes.
 #[test]
 fn shares_are_of_time() {
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     let mut queue = |algorithm: Algorithm, key: &[u8], iv_len, capacity| {
         let grant = accelerator.add_grant(Arc::new(LocalArena::new(1 << 18)), 1);
         let key = accelerator.insert_raw_key(grant, algorithm, key, false).expect("a key");
@@ -419,7 +419,7 @@ fn shares_are_of_time() {
 #[test]
 fn a_client_with_few_words_waits_for_one_turn_of_others() {
     const STEPS: usize = 4000;
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     // This clock makes every turn take equally long.
     let mut now = 0;
     let clock = move || {
@@ -462,7 +462,7 @@ fn a_client_with_few_words_waits_for_one_turn_of_others() {
 /// A grant with four queues has no greater share than a grant with one.
 #[test]
 fn queues_of_one_grant_divide_its_share() {
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     let mut queues = Vec::new();
     for (number, of_grant) in [1, 4].into_iter().enumerate() {
         let grant = accelerator.add_grant(Arc::new(LocalArena::new(1 << 16)), 0);
@@ -497,7 +497,7 @@ fn queues_of_one_grant_divide_its_share() {
 /// A queue whose completions nobody takes gets no service, and does not save up turns for later.
 #[test]
 fn a_full_completion_ring_stops_the_queue() {
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     let grant = accelerator.add_grant(Arc::new(LocalArena::new(1 << 16)), 0);
     let (mut client, submissions, completions) = Client::new(8);
     accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
@@ -527,7 +527,7 @@ fn a_full_completion_ring_stops_the_queue() {
 #[test]
 fn a_corrupt_ring_harms_only_its_own_queue() {
     for (ring, index) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+        let mut accelerator = accelerator(FlushPolicy::default());
         let grant = accelerator.add_grant(Arc::new(LocalArena::new(4096)), 0);
         let mut queues: Vec<_> = (0..2)
             .map(|_| {
@@ -563,7 +563,7 @@ fn a_corrupt_ring_harms_only_its_own_queue() {
 #[test]
 fn what_is_held_can_be_taken_back() {
     let policy = FlushPolicy { full: 100, deadline: 100 };
-    let mut accelerator = Accelerator::new(Features::hardware(), policy);
+    let mut accelerator = accelerator(policy);
     let grant = accelerator.add_grant(Arc::new(LocalArena::new(4096)), 0);
     let (mut client, submissions, completions) = Client::new(16);
     accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
@@ -602,7 +602,7 @@ fn what_is_held_can_be_taken_back() {
 /// Nothing of one grant is another's: neither keys nor queues.
 #[test]
 fn a_handle_of_another_grant_is_none() {
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut accelerator = accelerator(FlushPolicy::default());
     let arena = || Arc::new(LocalArena::new(4096));
     let (mine, theirs) = (accelerator.add_grant(arena(), 4), accelerator.add_grant(arena(), 4));
     let key = Key::new(Features::hardware(), Algorithm::Sha256, b"secret").expect("a good key");

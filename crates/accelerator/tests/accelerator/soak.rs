@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, LocalArena};
-use millstream_cpu::Features;
+use millstream_accelerator::{Arena, FlushPolicy, LocalArena};
 use millstream_cwq::{ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
 use crate::case::{Case, every_kind, not_so_random, random_case};
-use crate::queue::{Client, Form, Laid, Layout};
+use crate::queue::{Client, Form, Laid, Layout, accelerator};
 
 /// Bytes of the arena for each word in flight.
 const PLACE: u32 = 16 * 1024;
@@ -46,7 +45,7 @@ fn soak(time: Duration) -> (u64, u64) {
         .collect();
     let arena = Arc::new(LocalArena::new(PLACES as u32 * PLACE));
     let policy = FlushPolicy { full: 40, deadline: 3 };
-    let mut accelerator = Accelerator::new(Features::hardware(), policy);
+    let mut accelerator = accelerator(policy);
     accelerator.set_random(not_so_random);
     let grant = accelerator.add_grant(arena.clone(), 0);
     let (mut client, submissions, completions) = Client::new(128);

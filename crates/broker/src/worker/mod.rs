@@ -35,7 +35,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use millstream_accelerator::{Reserve, Turns};
+use millstream_accelerator::{Reserve, Turns, Way, WayError};
 use millstream_cpu::Features;
 use millstream_host::{End, Pace};
 use millstream_protocol::Report;
@@ -108,6 +108,8 @@ pub enum Error {
     Seed(io::Error),
     /// The processor mask can't be read.
     Features(millstream_cpu::MaskError),
+    /// The way of words can't be read.
+    Way(WayError),
     /// A thread can't be started.
     Thread(io::Error),
     /// The processor can't be pinned to.
@@ -138,6 +140,7 @@ impl fmt::Display for Error {
                 write!(f, "the kernel gives no random bytes (`getrandom`): {}", plain(error))
             }
             Error::Features(error) => error.fmt(f),
+            Error::Way(error) => error.fmt(f),
             Error::Thread(error) => write!(
                 f,
                 "a thread can't be started on locked memory ({}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)",
@@ -172,6 +175,7 @@ pub fn run(config: Config) -> Result<(), Error> {
     // The system zeroes it when the process ends, and that it is large would make the end long.
     std::mem::forget(keys.clone());
     let features = Features::active().map_err(Error::Features)?;
+    let way = Way::active().map_err(Error::Way)?;
     let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
     let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
     let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
@@ -180,8 +184,16 @@ pub fn run(config: Config) -> Result<(), Error> {
     let mailbox = Arc::new(Mailbox::new(Doorbell::new().map_err(Error::Descriptors)?));
     let doorbells = doorbells::new_epoll(mailbox.bell()).map_err(Error::Descriptors)?;
     let (key_memory, wipes) = (private::kind(keys.kind(), heap, reserve), !keys.is_hidden());
-    let thread =
-        spawn(&config, accelerator, of_thread, features, reserve, wipes, mailbox.clone(), doorbells.clone())?;
+    let thread = spawn(
+        &config,
+        accelerator,
+        of_thread,
+        (features, way),
+        reserve,
+        wipes,
+        mailbox.clone(),
+        doorbells.clone(),
+    )?;
     let control =
         Control::new(socket, mailbox, doorbells, features, keys, wipes).map_err(Error::Descriptors)?;
     let filter = Arc::new(filter);
@@ -243,7 +255,7 @@ fn spawn(
     config: &Config,
     stack: SecretMemory,
     filter: Filter,
-    features: Features,
+    (features, way): (Features, Way),
     reserve: Reserve,
     wipes: bool,
     mailbox: Arc<Mailbox>,
@@ -254,6 +266,7 @@ fn spawn(
     let body = move || {
         let turns = if config.private_keys { Turns::of_private_keys() } else { Turns::default() };
         let mut serving = Serving::new(features, pace, turns, wipes, reserve, doorbells);
+        serving.accelerator.set_way(way);
         let begun = pin(config.cpu)
             .and_then(|()| filter.apply().map_err(Error::Sandbox))
             .and_then(|()| serving.seed().map_err(Error::Seed));

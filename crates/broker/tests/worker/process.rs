@@ -29,7 +29,7 @@ pub fn worker() -> ExitCode {
             "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
             // The parent has set it as the environment already, because a process reads its environment when
             // it begins.
-            "--features" => {}
+            "--features" | "--queue" => {}
             "--hidden" => no_hidden_memory(),
             _ => panic!("no such option: {name}"),
         }
@@ -80,8 +80,10 @@ impl Worker {
     pub fn spawn(options: &[&str], messages: Stdio) -> (Worker, Option<()>) {
         let (control, theirs) = pair().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        if let Some(at) = options.iter().position(|option| *option == "--features") {
-            command.env("MILLSTREAM_HWCAP", options[at + 1]);
+        for (name, variable) in [("--features", "MILLSTREAM_HWCAP"), ("--queue", "MILLSTREAM_QUEUE")] {
+            if let Some(at) = options.iter().position(|option| *option == name) {
+                command.env(variable, options[at + 1]);
+            }
         }
         command.arg(WORKER).args(options).stdin(Stdio::from(OwnedFd::from(theirs))).stderr(messages);
         let child = command.spawn().unwrap();

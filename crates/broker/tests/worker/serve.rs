@@ -1,5 +1,7 @@
 //! Clients are served: operations, keys and doorbells, and invalid requests are refused.
 
+use std::io::Read;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
@@ -22,6 +24,7 @@ use crate::test;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("results_are_those_of_the_engines", results_are_those_of_the_engines),
+        test("an_unknown_way_of_words_is_refused", an_unknown_way_of_words_is_refused),
         test("a_worker_that_sleeps_is_woken", a_worker_that_sleeps_is_woken),
         test("a_client_that_sleeps_is_woken", a_client_that_sleeps_is_woken),
         test("keys_live_and_end", keys_live_and_end),
@@ -35,8 +38,23 @@ pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| (i as u8).wrapping_mul(167).wrapping_add(seed) ^ (i >> 8) as u8).collect()
 }
 
+/// A worker that knew no such way and took the usual one would have its figures taken for those of the other.
+fn an_unknown_way_of_words_is_refused() {
+    let (mut worker, ready) = Worker::spawn(&["--queue", "generl"], Stdio::piped());
+    assert!(!worker.ended().success() && ready.is_none());
+    let mut said = String::new();
+    worker.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("MILLSTREAM_QUEUE") && said.contains("'generl'"), "{said}");
+}
+
 fn results_are_those_of_the_engines() {
-    let worker = Worker::start(&[]);
+    for way in ["", "general"] {
+        results_on(&["--queue", way]);
+    }
+}
+
+fn results_on(options: &[&str]) {
+    let worker = Worker::start(options);
     let mut client = Client::served(&worker, grant(1));
     let features = Features::hardware();
     let (key, iv) = ([7; 16], [9; 16]);

@@ -47,7 +47,8 @@ mod worker;
 /// Encrypts, decrypts, digests and authenticates files with the fastest kernels that this processor can run,
 /// and shows which kernels those are. Accelerates programs that use OpenSSL, and holds keys in a service
 /// where programs can't reach them. The environment variable MILLSTREAM_HWCAP takes processor features away,
-/// as in MILLSTREAM_HWCAP="-aes -sha".
+/// as in MILLSTREAM_HWCAP="-aes -sha". MILLSTREAM_QUEUE=general has queues take their general way, to compare the fast
+/// one with.
 #[derive(Parser)]
 #[command(name = "millstream", version, propagate_version = true, max_term_width = 100)]
 struct Cli {

@@ -1,5 +1,6 @@
 //! The circumstances of a measurement, without which a figure is worth nothing.
 
+use millstream::Way;
 use millstream_cpu::{FeatureSet, processor_name};
 use millstream_measure::calendar;
 use millstream_measure::disturbance::Disturbance;
@@ -27,6 +28,9 @@ impl About {
         let mut text = format!("Processor  {}\n", self.processor);
         if !self.masked.is_empty() {
             text += &format!("Masked     {}\n", self.masked);
+        }
+        if on_general_way() {
+            text += "Queues     on the general way (MILLSTREAM_QUEUE)\n";
         }
         let mut told: Vec<&str> = Vec::new();
         for (way, library) in &self.libraries {
@@ -57,12 +61,18 @@ impl About {
             "version": 1,
             "processor": self.processor,
             "masked": masked,
+            "queues": if on_general_way() { "general" } else { "fast" },
             "threads": self.threads,
             "seconds": self.seconds,
             "libraries": libraries,
             "disturbed": disturbances(disturbed),
         })
     }
+}
+
+/// Returns true when `MILLSTREAM_QUEUE` has queues take the general way. A queue says so if the variable can't be understood.
+fn on_general_way() -> bool {
+    Way::active() == Ok(Way::General)
 }
 
 /// Returns what disturbed a measurement, for other programs.

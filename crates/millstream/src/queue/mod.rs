@@ -55,7 +55,7 @@ mod trace;
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, FlushPolicy};
+use millstream_accelerator::{Accelerator, FlushPolicy, Way};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord};
@@ -138,10 +138,12 @@ impl Queue {
     /// Makes a queue whose accelerator works on the thread that calls [`Queue::poll`] or [`Queue::wait`].
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Error::Memory`].
+    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Error::Memory`]; [`Error::Way`] when
+    /// `MILLSTREAM_QUEUE` can't be understood.
     pub fn inline(features: Features, config: Config) -> Result<Self, Error> {
         let parts = Parts::new(&config)?;
         let mut accelerator = Box::new(Accelerator::new(features, FlushPolicy::default()));
+        accelerator.set_way(Way::active()?);
         accelerator.set_random(random::fill);
         let grant = accelerator.add_grant(Exclusive(parts.heap.clone()), config.key_slots);
         accelerator

@@ -7,15 +7,33 @@ use crate::run::{CHECKED, RELEASE, command, root, run, works};
 use crate::{openssl, release};
 
 /// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
-/// kernels compiled once more, and need no optimisation.
+/// kernels compiled once more, and need no optimisation. Runs the suites of queues and workers on the general way, too.
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
     let tests = pipeline.tests(command("cargo", &all));
     let mut engines = command("cargo", ENGINES_WITHIN);
     engines.env(STACK.0, STACK.1);
     pipeline.tests(engines)?;
+    let mut general = command("cargo", &[&["test", ALL, "--profile", CHECKED], OF_WORDS].concat());
+    general.env("MILLSTREAM_QUEUE", "general");
+    pipeline.tests(general)?;
     tests
 }
+
+/// The suites that send words through accelerators: published vectors, rules, schedules, residue, shares, hostile clients, recovery.
+const OF_WORDS: &[&str] = &[
+    "--package=millstream-accelerator",
+    "--package=millstream",
+    "--package=millstream-broker",
+    "--package=millstream-cli",
+    "--test=accelerator",
+    "--test=secrets",
+    "--test=queue",
+    "--test=shared",
+    "--test=isolated",
+    "--test=worker",
+    "--test=broker",
+];
 
 /// The command for the tests inside the library of the engines.
 const ENGINES_WITHIN: &[&str] =

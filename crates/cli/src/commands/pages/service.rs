@@ -52,7 +52,9 @@ next line gives their number.",
         "ENVIRONMENT",
         "MILLSTREAM_SOCKET
   The socket, if --socket does not name one. Without both it is millstream.sock in XDG_RUNTIME_DIR, or in \
-/run/user/UID; root's is /run/millstream/millstream.sock.",
+/run/user/UID; root's is /run/millstream/millstream.sock.
+MILLSTREAM_QUEUE
+  With general, workers have every word go the general way, to compare the fast one with. It makes no difference but time.",
     ),
     (
         "METRICS",

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
+use millstream_accelerator::Way;
 use millstream_cpu::Features;
 use millstream_host::{End, Pace};
 
@@ -56,10 +57,12 @@ impl AcceleratorThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`Error::Thread`] when it can't be started, or not be pinned.
+    /// [`Error::Thread`] when it can't be started, or not be pinned; [`Error::Way`] when `MILLSTREAM_QUEUE` can't be
+    /// understood.
     pub fn spawn(features: Features, config: ThreadConfig) -> Result<Self, Error> {
+        let way = Way::active()?;
         millstream_shm::watch_forks().map_err(|error| Error::Thread(error.kind()))?;
-        let shared = Arc::new(Shared::new(features));
+        let shared = Arc::new(Shared::new(features, way));
         let (ready, started) = sync_channel(1);
         let of_thread = shared.clone();
         let body = move || {

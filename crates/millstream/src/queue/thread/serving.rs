@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, QueueId};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, QueueId, Way};
 use millstream_cpu::Features;
 use millstream_host::{End, Hosted, Pace, Park, Unpark};
 
@@ -17,6 +17,7 @@ type Mailbox = millstream_host::Mailbox<Serving, Unpark>;
 /// The state that the thread and its clients share.
 pub(super) struct Shared {
     pub(super) features: Features,
+    way: Way,
     pub(super) mailbox: Mailbox,
     /// The number of forks there had been when the thread was started: a forked child has no such thread, and its copies of
     /// the locks here may be held for ever.
@@ -24,8 +25,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(features: Features) -> Self {
-        Shared { features, mailbox: Mailbox::new(Unpark::default()), forks: millstream_shm::forks() }
+    pub(super) fn new(features: Features, way: Way) -> Self {
+        Shared { features, way, mailbox: Mailbox::new(Unpark::default()), forks: millstream_shm::forks() }
     }
 
     /// Returns true in a forked child of the process that has the thread.
@@ -84,6 +85,7 @@ impl Serving {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
         let policy = FlushPolicy { deadline, ..FlushPolicy::default() };
         let mut accelerator = Accelerator::new(shared.features, policy);
+        accelerator.set_way(shared.way);
         accelerator.set_random(random::fill);
         Serving { accelerator, clients: Clients { shared, beds: Vec::new() }, pace, sleep: Park }
     }
