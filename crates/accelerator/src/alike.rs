@@ -6,8 +6,8 @@
 use millstream_cwq::{ControlWord, Opcode};
 
 use crate::cost::{Costs, cost, is_at_once, is_keyed_piece};
-use crate::run::STAGED;
 use crate::trace::About;
+use crate::uses::STAGED;
 
 /// The facts that words with the same first eight bytes have in common.
 #[derive(Clone, Copy)]

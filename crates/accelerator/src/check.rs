@@ -151,8 +151,10 @@ pub(crate) fn check<A: Arena>(
             key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
     }
     // Random bytes come from nowhere: their word has the length of its destination in the source's place.
-    if opcode != Opcode::Random {
-        checked.source = source(word, arena, pieces)?;
+    if word.has(Flags::GATHER) {
+        checked.source = Source::Gather { total: gather(word, arena, pieces)? };
+    } else if opcode != Opcode::Random {
+        checked.source = Source::Span(span(word.source, word.source_len, len, Status::SourceRange)?);
     }
     checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
     checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
@@ -260,12 +262,10 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
     })
 }
 
-#[inline(always)]
-fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<Source, Status> {
+/// Reads a gather list, and returns how many bytes it names.
+#[cold]
+fn gather<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<u32, Status> {
     pieces.clear();
-    if !word.has(Flags::GATHER) {
-        return Ok(Source::Span(span(word.source, word.source_len, arena.len(), Status::SourceRange)?));
-    }
     if word.source_len as usize > MAX_PIECES {
         return Err(Status::Gather);
     }
@@ -285,7 +285,7 @@ fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
     if total > u64::from(arena.len()) {
         return Err(Status::Gather);
     }
-    Ok(Source::Gather { total: total as u32 })
+    Ok(total as u32)
 }
 
 /// Returns how many bytes a gather list names, on which its word's cost depends; 0 for a list that breaks a rule. [`check`]
@@ -293,7 +293,7 @@ fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
 #[cold]
 pub(crate) fn gathered_len<A: Arena>(word: &ControlWord, arena: &A) -> u32 {
     let mut pieces = Pieces::new();
-    source(word, arena, &mut pieces).map_or(0, Source::len)
+    gather(word, arena, &mut pieces).unwrap_or(0)
 }
 
 /// Returns the span of the list of a word with [`Flags::GATHER`], if it has no more than [`MAX_PIECES`] entries.

@@ -227,6 +227,13 @@ impl Kept {
         unsafe { self.kind.get(self.at) }
     }
 
+    /// Returns the key, if it is of that kind. Who knows the kind when it is compiled knows the variant, too.
+    #[inline(always)]
+    pub(crate) fn key_of(&self, kind: KeyKind) -> Option<KeyRef<'_>> {
+        // SAFETY: it holds a key of its kind, which this is.
+        (self.kind == kind).then(|| unsafe { kind.get(self.at) })
+    }
+
     /// Returns the bytes that the key was made from, if they were kept.
     pub(crate) fn raw(&self) -> Option<&[u8]> {
         let len = self.raw? as usize;

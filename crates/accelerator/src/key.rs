@@ -281,6 +281,7 @@ macro_rules! classes {
 
         impl KeyKind {
             /// Returns the kind of an algorithm's keys.
+            #[inline(always)]
             pub(crate) fn of(algorithm: Algorithm) -> Option<Self> {
                 match algorithm {
                     $(Algorithm::$cipher => Some(KeyKind::$cipher),)+

@@ -2,8 +2,11 @@
 //!
 //! # Safety
 //! Slices of an arena are lent to operations only where the arena is exclusive: its promise, and the
-//! overlap rule that [`check`](crate::check::check) enforced, are the witness.
+//! overlap rule that [`check`](crate::check::check) enforced, are the witness. A list of operations is as long as the operations
+//! that were written to it.
 #![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
 
 use millstream_cwq::{Completion, Opcode, Status};
 use millstream_engines::hash::{Hash, HashJob};
@@ -162,15 +165,16 @@ pub(crate) fn complete<A: Arena>(tag: u64, mac: Span, operation: &Operation<'_>,
     Completion { tag, status: Status::Ok as u16, value, ..Completion::default() }
 }
 
-/// Makes operations in their places in a list. An operation is some 200 bytes, which would cost more to move than to make.
-struct Added<'v, 'a>(&'v mut Vec<Operation<'a>>);
+/// Makes an operation in its place. An operation is some 200 bytes, which would cost more to move than to make, so nothing may
+/// happen between the two that could give it up: a place is found first.
+struct Added<'v, 'a>(&'v mut MaybeUninit<Operation<'a>>);
 
 impl<'a> Sink<'a> for Added<'_, 'a> {
     type Output = Result<(), Status>;
 
     #[inline(always)]
     fn accept(self, work: Work<'a>) -> Result<(), Status> {
-        self.0.push(Operation::new(work));
+        self.0.write(Operation::new(work));
         Ok(())
     }
 
@@ -188,9 +192,25 @@ pub(crate) fn add_operation<'a>(
     operands: Operands<'a>,
     operations: &mut Vec<Operation<'a>>,
 ) -> Result<(), Status> {
+    let used = operations.len();
+    // The list was made for as many operations as words are held.
+    let place = operations.spare_capacity_mut().first_mut().ok_or(Status::TooLong)?;
+    make_operation(checked, keys, operands, Added(place))?;
+    // SAFETY: that place is the next, and `make_operation` has written to it, as it does unless it fails.
+    unsafe { operations.set_len(used + 1) };
+    Ok(())
+}
+
+/// Makes the operation that a word describes.
+#[inline(always)]
+fn make_operation<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
     let Operands { data, aad, iv, mac, state } = operands;
     let expected = checked.reverse.then_some(mac);
-    let sink = Added(operations);
     match checked.opcode {
         Opcode::Copy => sink.accept(copy(data)),
         Opcode::CopyChecksum => sink.accept(copy_checksum(checksum(checked)?, data)),

@@ -9,6 +9,7 @@ use millstream_cwq::{Completion, ControlWord, Status};
 use crate::alike::Alike;
 use crate::grant::MovedQueue;
 use crate::long::Long;
+use crate::slab::Slab;
 use crate::stats::QueueStats;
 use crate::trace::{self, About};
 
@@ -179,6 +180,18 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         if let Some(status) = completion.status() {
             self.stats.failures[status.index()] += 1;
         }
+    }
+}
+
+/// Posts a word's completion to its queue, unless that is gone.
+pub(crate) fn post<M: Deref<Target = [Word]>>(
+    queues: &mut Slab<Queue<M>>,
+    queue: u32,
+    about: About,
+    completion: Completion,
+) {
+    if let Some(queue) = queues.at_mut(queue as usize) {
+        queue.post(about, completion);
     }
 }
 

@@ -1,7 +1,10 @@
 //! Executing held words, and making completions of what came of them.
 
+use std::ops::Deref;
+
 use millstream_cpu::Features;
-use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
+use millstream_cwq::ring::Word;
+use millstream_cwq::{ControlWord, Opcode, Status};
 
 use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, Pieces, check};
@@ -9,6 +12,7 @@ use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
 use crate::operation::{Operation, recycle};
+use crate::queue::{Queue, post};
 use crate::shape::{ANY, shape, with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
@@ -16,6 +20,7 @@ use crate::stats::Filled;
 use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
+use crate::uses::STAGED;
 use crate::way::Way;
 use crate::wipe::wipe_list;
 use crate::word_keys::find_keys;
@@ -23,14 +28,10 @@ use crate::word_keys::find_keys;
 /// The most words that are executed together.
 pub(crate) const MOST_HELD: usize = 512;
 
-/// The flags of words for which something is staged in any arena: a gathered source, or a key that the word brings with it.
-pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
-
 /// An operation under way that works on an exclusive arena itself: all that its completion needs of the word.
 struct DirectOp {
     tag: u64,
     queue: u32,
-    grant: u32,
     mac: Span,
     about: About,
 }
@@ -70,19 +71,19 @@ impl Executor {
         self.stage.memory.wipe();
     }
 
-    /// Executes words and posts a completion for each, with the number of its queue.
+    /// Executes words and posts a completion for each to its queue.
     #[inline]
-    pub(crate) fn run<A: Arena>(
+    pub(crate) fn run<A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         features: Features,
         grants: &Slab<Grant<A>>,
+        queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
-        mut post: impl FnMut(u32, About, Completion),
     ) {
-        self.run_direct(grants, held, &mut post);
+        self.run_direct(grants, queues, held);
         let mut next = 0;
         while next < self.others.len() {
-            next = self.run_staged(features, grants, held, next, &mut post);
+            next = self.run_staged(features, grants, queues, held, next);
         }
         self.others.clear();
     }
@@ -90,11 +91,11 @@ impl Executor {
     /// Executes the words whose objects can be used where they lie, and leaves the others to
     /// [`Executor::run_staged`].
     #[inline]
-    fn run_direct<A: Arena>(
+    fn run_direct<A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         grants: &Slab<Grant<A>>,
+        queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
-        post: &mut impl FnMut(u32, About, Completion),
     ) {
         let mut operations = recycle(std::mem::take(&mut self.operations));
         let mut begin = 0;
@@ -102,7 +103,7 @@ impl Executor {
             match alike[0].grant(grants).filter(|grant| grant.arena.exclusive()) {
                 Some(grant) => {
                     let shape = shape_on(self.way, &alike[0]);
-                    with_shape!(shape, self.add_direct(grant, alike, begin, &mut operations, post));
+                    with_shape!(shape, self.add_direct(grant, queues, alike, begin, &mut operations));
                 }
                 None => self.others.extend(begin..begin + alike.len() as u32),
             }
@@ -111,9 +112,15 @@ impl Executor {
         if !operations.is_empty() {
             self.filled.add(self.unit.run_counted(&mut operations));
         }
-        for (operation, direct) in operations.iter().zip(&self.direct) {
-            let Some(grant) = grants.at(direct.grant as usize) else { continue };
-            post(direct.queue, direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
+        let mut done = &operations[..];
+        for of_queue in self.direct.chunk_by(|one, next| one.queue == next.queue) {
+            let (own, others) = done.split_at(of_queue.len());
+            done = others;
+            let Some(queue) = queues.at_mut(of_queue[0].queue as usize) else { continue };
+            let Some(grant) = grants.at(queue.grant) else { continue };
+            for (direct, operation) in of_queue.iter().zip(own) {
+                queue.post(direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
+            }
         }
         wipe_list(&mut self.direct);
         self.operations = recycle(operations);
@@ -124,10 +131,10 @@ impl Executor {
     fn add_direct<'a, const SHAPE: u64>(
         &mut self,
         grant: &'a Grant<impl Arena>,
+        queues: &mut Slab<Queue<impl Deref<Target = [Word]>>>,
         alike: &[HeldWord],
         begin: u32,
         operations: &mut Vec<Operation<'a>>,
-        post: &mut impl FnMut(u32, About, Completion),
     ) {
         for (index, held) in (begin..).zip(alike) {
             let word = word_of::<SHAPE>(held.words);
@@ -135,11 +142,11 @@ impl Executor {
                 self.others.push(index);
                 continue;
             }
-            let HeldWord { queue, grant: of, .. } = *held;
+            let queue = held.queue;
             let about = About::of(&word, word.source_len);
             match direct_operation(&word, grant, operations) {
-                Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, grant: of, mac, about }),
-                Err(status) => post(queue, about, failed(word.tag, status)),
+                Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, mac, about }),
+                Err(status) => post(queues, queue, about, failed(word.tag, status)),
             }
         }
     }
@@ -149,13 +156,13 @@ impl Executor {
     /// All are checked first, then all inputs are copied, so that where they are not in the cache they come
     /// together; then the engines run, and all outputs are copied.
     #[inline(never)]
-    fn run_staged<A: Arena>(
+    fn run_staged<A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         features: Features,
         grants: &Slab<Grant<A>>,
+        queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
         mut next: usize,
-        post: &mut impl FnMut(u32, About, Completion),
     ) -> usize {
         let Executor { unit, operations, stage, others, filled, way, .. } = self;
         while let Some(&first) = others.get(next)
@@ -163,7 +170,7 @@ impl Executor {
         {
             let rest = &others[next..];
             let shape = shape_on(*way, &held[first as usize]);
-            match with_shape!(shape, stage.enter_alike(features, grants, held, rest, post)) {
+            match with_shape!(shape, stage.enter_alike(features, grants, queues, held, rest)) {
                 // The next object fits once the others have given their memory back.
                 0 => break,
                 entered => next += entered,
@@ -171,7 +178,7 @@ impl Executor {
         }
         stage.copy_in(grants, held);
         stage.execute(unit, operations, filled, grants, held);
-        stage.copy_out(grants, held, post);
+        stage.copy_out(grants, queues, held);
         stage.clear();
         next
     }

@@ -8,7 +8,7 @@ use millstream_cwq::{Algorithm, Status};
 use zeroize::Zeroizing;
 
 use crate::kept::{Kept, NotKept, SharedKeyMemory};
-use crate::key::{Key, KeyRef};
+use crate::key::{Key, KeyKind, KeyRef};
 use crate::purpose::{Demand, Permits, Purpose};
 use crate::slot_errors::{ExportError, InsertError, SlotsFull};
 use crate::wipe::wipe_stack;
@@ -342,7 +342,7 @@ impl KeySlots {
     ) -> Result<KeyRef<'_>, Status> {
         let held = self.held(handle).filter(|held| held.algorithm == algorithm).ok_or(Status::Key)?;
         held.permits.check(demand)?;
-        Ok(held.kept.key())
+        KeyKind::of(algorithm).and_then(|kind| held.kept.key_of(kind)).ok_or(Status::Key)
     }
 
     /// Makes the next nonce of a key for which the accelerator makes them.

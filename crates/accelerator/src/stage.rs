@@ -1,6 +1,9 @@
 //! Staging: copies of what words read, for the engines to work on, and copies of what they write.
 
+use std::ops::Deref;
+
 use millstream_cpu::Features;
+use millstream_cwq::ring::Word;
 use millstream_cwq::{Completion, ControlWord, Opcode, Status};
 
 use crate::arena::{Arena, Span};
@@ -11,6 +14,7 @@ use crate::operands::{
     Operands, add_operation, complete, iv_place, read_mac, staged_len, write_nonce, written_mac,
 };
 use crate::operation::{Operation, recycle};
+use crate::queue::{Queue, post};
 use crate::shape::word_of;
 use crate::slab::Slab;
 use crate::staging::Staging;
@@ -76,9 +80,9 @@ impl Stage {
         &mut self,
         features: Features,
         grants: &Slab<Grant<impl Arena>>,
+        queues: &mut Slab<Queue<impl Deref<Target = [Word]>>>,
         held: &[HeldWord],
         others: &[u32],
-        post: &mut impl FnMut(u32, About, Completion),
     ) -> usize {
         let first = &held[others[0] as usize];
         for (entered, &index) in others.iter().enumerate() {
@@ -90,7 +94,7 @@ impl Stage {
             match self.enter(features, grants, held, &word, index) {
                 Ok(()) => {}
                 Err(Status::TooLong) if self.memory.given() > 0 => return entered,
-                Err(status) => post(held.queue, About::of(&word, 0), failed(word.tag, status)),
+                Err(status) => post(queues, held.queue, About::of(&word, 0), failed(word.tag, status)),
             }
         }
         others.len()
@@ -224,11 +228,11 @@ impl Stage {
 
     /// Copies outputs to where they belong, and posts the completions.
     #[inline(always)]
-    pub(crate) fn copy_out<A: Arena>(
+    pub(crate) fn copy_out<A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         grants: &Slab<Grant<A>>,
+        queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
-        post: &mut impl FnMut(u32, About, Completion),
     ) {
         for op in &self.ops {
             let held = &held[op.index as usize];
@@ -245,7 +249,7 @@ impl Stage {
                 }
             }
             let about = About { bytes: checked.object_len(), ..About::of(&held.word(), 0) };
-            post(held.queue, about, completion);
+            post(queues, held.queue, about, completion);
         }
     }
 

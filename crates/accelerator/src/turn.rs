@@ -138,11 +138,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             bounds.bill.executed();
         }
         let Accelerator { executor, grants, queues, held, .. } = self;
-        executor.run(self.features, grants, held, |queue, about, completion| {
-            if let Some(queue) = queues.at_mut(queue as usize) {
-                queue.post(about, completion);
-            }
-        });
+        executor.run(self.features, grants, queues, held);
         held.clear();
     }
 

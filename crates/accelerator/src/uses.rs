@@ -99,6 +99,9 @@ const DECRYPT: ControlWord = ControlWord { destination: u32::MAX, mac_key_len: u
 const RANDOM: ControlWord =
     ControlWord { algorithm: 0xff, source_len: u32::MAX, destination: u32::MAX, ..NOTHING };
 
+/// The flags of words for which something is staged in any arena: a gathered source, or a key that the word brings with it.
+pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+
 /// The fields that each opcode uses, by its number.
 pub(crate) static USES: [Uses; 21] = [
     uses(NOTHING),

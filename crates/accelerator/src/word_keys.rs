@@ -85,21 +85,33 @@ pub(crate) fn find_keys<'a, A>(
     grant: &'a Grant<A>,
     carried: Option<&'a CarriedKeys>,
 ) -> Result<WordKeys<'a>, Status> {
-    // A key for the wrong algorithm is reported as missing. A carried key is the client's own and may do anything.
-    let find = |at, carried: Option<&'a Kept>, algorithm, demand: fn(&CheckedWord) -> Demand| match at {
-        KeyAt::None => Ok(None),
-        KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm, demand(checked)).map(Some),
-        KeyAt::Arena(_) if checked.opcode == Opcode::Verify => Ok(None),
-        KeyAt::Arena(_) => carried.map(|kept| Some(kept.key())).ok_or(Status::Key),
-    };
     let verifying = carried.and_then(|keys| keys.verifying.as_ref());
     let (key, mac_key) =
         (carried.and_then(|keys| keys.key.as_ref()), carried.and_then(|keys| keys.mac_key.as_ref()));
     Ok(WordKeys {
-        key: find(checked.key, key, checked.algorithm, Demand::of_key)?,
-        mac_key: find(checked.mac_key, mac_key, checked.hash, Demand::of_mac_key)?,
+        key: match checked.key {
+            KeyAt::Arena(_) if checked.opcode == Opcode::Verify => None,
+            at => find_key(at, grant, key, checked.algorithm, Demand::of_key(checked))?,
+        },
+        mac_key: find_key(checked.mac_key, grant, mac_key, checked.hash, Demand::of_mac_key(checked))?,
         verifying,
     })
+}
+
+/// Looks a key up. One for another algorithm is reported as missing. A carried key is the client's own and may do anything.
+#[inline(always)]
+fn find_key<'a, A>(
+    at: KeyAt,
+    grant: &'a Grant<A>,
+    carried: Option<&'a Kept>,
+    algorithm: Algorithm,
+    demand: Demand,
+) -> Result<Option<KeyRef<'a>>, Status> {
+    match at {
+        KeyAt::None => Ok(None),
+        KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm, demand).map(Some),
+        KeyAt::Arena(_) => carried.map(|kept| Some(kept.key())).ok_or(Status::Key),
+    }
 }
 
 /// Makes the nonce of a word that asks for one, after [`find_keys`] has found that its key permits that.

@@ -26,6 +26,7 @@ use millstream_shm::{BUFFER_HEAD, Mapping, Socket};
 
 use crate::refusal::{LONGEST_BUFFER, Refusal};
 pub use buffer::Buffer;
+pub(crate) use buffer::{iv_line, tag_line};
 use free::Free;
 
 /// The heap hands out whole cache lines.
@@ -281,7 +282,8 @@ mod tests {
                         let mut buffer = heap.buffer(len).unwrap();
                         assert!(buffer.iter().all(|byte| *byte == 0));
                         buffer.fill(number);
-                        let iv = buffer.write_iv(&[number; 12]);
+                        let iv = iv_line(buffer.at());
+                        heap.write(iv, &[number; 12]);
                         let mut read = [0; 12];
                         heap.read(iv, &mut read);
                         assert_eq!(read, [number; 12]);

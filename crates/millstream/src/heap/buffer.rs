@@ -28,19 +28,31 @@ use super::{HEAD, Heap, LINE, SMALL};
 /// # Ok::<(), millstream::Error>(())
 /// ```
 ///
-/// A buffer is small, because it is moved into a request, a queue and out again for every operation.
+/// A buffer is small, because it is moved into a request, a queue and out again for every operation: it is two numbers, which the
+/// compiler keeps in two registers. Were it three, they would be moved through memory.
 pub struct Buffer {
     heap: NonNull<Heap>,
-    /// The number of the line in which its bytes begin, and below it the size of its block: 2^size lines were taken from the
-    /// heap. The block begins at a multiple of its size, at or before the buffer's head.
-    place: u32,
-    len: u32,
+    /// The length, and in the lower half the place: the number of the line in which its bytes begin, and below it the size of its
+    /// block. 2^size lines were taken from the heap; the block begins at a multiple of its size, at or before the buffer's head.
+    span: u64,
 }
 
 // SAFETY: the heap is `Send` and `Sync`, and the bytes are the buffer's alone.
 unsafe impl Send for Buffer {}
 // SAFETY: as for `Send`; by reference its bytes are only read.
 unsafe impl Sync for Buffer {}
+
+/// Returns the offset of the line for an initialisation vector, for a buffer whose bytes begin there.
+#[inline(always)]
+pub(crate) fn iv_line(at: u32) -> u32 {
+    at - HEAD as u32
+}
+
+/// Returns the offset of the line for a tag, for a buffer whose bytes begin there.
+#[inline(always)]
+pub(crate) fn tag_line(at: u32) -> u32 {
+    at - LINE as u32
+}
 
 /// The bits of a buffer's place that are the size of its block.
 const SIZE_BITS: u32 = 5;
@@ -55,7 +67,17 @@ impl Buffer {
         let place = (begin + (HEAD / LINE) as u32) << SIZE_BITS | size;
         // The pointer is the `Arc`'s own, because the last buffer makes the `Arc` from it again.
         let heap = NonNull::new(Arc::as_ptr(heap).cast_mut()).expect("an `Arc` is not null");
-        Buffer { heap, place, len }
+        Buffer { heap, span: u64::from(len) << 32 | u64::from(place) }
+    }
+
+    #[inline(always)]
+    fn place(&self) -> u32 {
+        self.span as u32
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        (self.span >> 32) as usize
     }
 
     /// The heap that lent it.
@@ -69,13 +91,13 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn at(&self) -> u32 {
         const { assert!(LINE == 1 << (SIZE_BITS + 1)) };
-        (self.place & !ABANDONED) << 1
+        (self.place() & !ABANDONED) << 1
     }
 
     /// Returns the first line of its block, and the block's size; none where it was abandoned.
     #[inline(always)]
     fn block(&self) -> Option<(u32, u32)> {
-        let (line, size) = (self.place >> SIZE_BITS, self.place & ABANDONED);
+        let (line, size) = (self.place() >> SIZE_BITS, self.place() & ABANDONED);
         let head = line - (HEAD / LINE) as u32;
         (size != ABANDONED).then(|| (head >> size << size, size))
     }
@@ -86,25 +108,11 @@ impl Buffer {
         std::ptr::eq(self.heap.as_ptr(), Arc::as_ptr(heap))
     }
 
-    /// Copies an initialisation vector to its line; its offset.
-    #[inline(always)]
-    pub(crate) fn write_iv(&self, iv: &[u8]) -> u32 {
-        let at = self.at() - HEAD as u32;
-        self.heap().write(at, &iv[..iv.len().min(SMALL)]);
-        at
-    }
-
     /// The line for an initialisation vector.
     #[inline(always)]
     pub(crate) fn iv(&self) -> &[u8; SMALL] {
         // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
         unsafe { &*self.heap().base.as_ptr().add(self.at() as usize - HEAD).cast() }
-    }
-
-    /// The offset of the line for a tag.
-    #[inline(always)]
-    pub(crate) fn tag_at(&self) -> u32 {
-        self.at() - LINE as u32
     }
 
     /// The line for a tag.
@@ -117,7 +125,7 @@ impl Buffer {
     /// Leaves its bytes to a worker that may still write to them: nobody gets them again.
     #[cold]
     pub(crate) fn abandon(&mut self) {
-        self.place |= ABANDONED;
+        self.span |= u64::from(ABANDONED);
     }
 
     /// Prefetches the buffer for reading: an accelerator on another core has written it.
@@ -152,7 +160,7 @@ impl Buffer {
     #[inline]
     pub fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity(), "a length within the capacity");
-        self.len = len as u32;
+        self.span = (len as u64) << 32 | u64::from(self.place());
     }
 }
 
@@ -164,7 +172,7 @@ impl Deref for Buffer {
         // SAFETY: the span is this buffer's, and inside the arena.
         unsafe {
             let base = self.heap().base.as_ptr().add(self.at() as usize);
-            std::slice::from_raw_parts(base, self.len as usize)
+            std::slice::from_raw_parts(base, self.bytes())
         }
     }
 }
@@ -175,7 +183,7 @@ impl DerefMut for Buffer {
         // SAFETY: the span is this buffer's alone, and inside the arena.
         unsafe {
             let base = self.heap().base.as_ptr().add(self.at() as usize);
-            std::slice::from_raw_parts_mut(base, self.len as usize)
+            std::slice::from_raw_parts_mut(base, self.bytes())
         }
     }
 }
@@ -219,6 +227,6 @@ impl AsRef<[u8]> for Buffer {
 /// Says where it is and shows no data.
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} bytes at {})", self.len, self.at())
+        write!(f, "Buffer({} bytes at {})", self.bytes(), self.at())
     }
 }

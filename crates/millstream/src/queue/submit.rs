@@ -9,7 +9,7 @@ use super::parts::{AAD, STATE};
 use super::request::{Parameters, Request, RequestKey};
 use super::slot::State;
 use super::{Queue, Ticket, trace};
-use crate::heap::{Buffer, SMALL};
+use crate::heap::{Buffer, SMALL, iv_line, tag_line};
 use crate::refusal::Refusal;
 
 /// The fewest bytes of input that are handed over to the accelerator's core. Handing them over takes this thread longer
@@ -86,7 +86,13 @@ impl Queue {
         if source.is_some_and(foreign) || destination.is_some_and(foreign) {
             return Err(Refusal::ForeignBuffer);
         }
-        match destination.or(source) {
+        // The offset and not the buffer, whose address would keep it from staying in registers.
+        let home = match (destination, source) {
+            (Some(destination), _) => Some(destination.at()),
+            (None, Some(source)) => Some(source.at()),
+            (None, None) => None,
+        };
+        match home {
             Some(home) if !is_long(word.mac_len) || !parameters.tag.is_empty() => {
                 self.place_iv_and_tag(word, parameters, home, cold)?;
             }
@@ -172,14 +178,14 @@ impl Queue {
         Ok(())
     }
 
-    /// Copies an initialisation vector, and a tag to compare with, to their lines beside the buffer `home`. An
+    /// Copies an initialisation vector, and a tag to compare with, to their lines beside the buffer that begins at `home`. An
     /// accelerator leaves a nonce or a tag that it makes in the same places.
     #[inline(always)]
     fn place_iv_and_tag(
         &self,
         word: &mut ControlWord,
         parameters: &Parameters<'_>,
-        home: &Buffer,
+        home: u32,
         cold: &mut Cold,
     ) -> Result<(), Refusal> {
         let Parameters { iv, tag, .. } = parameters;
@@ -192,12 +198,13 @@ impl Queue {
             }
             (word.iv, word.iv_len) = (self.copy_aside(iv, cold)?, iv.len() as u8);
         } else if !iv.is_empty() {
-            (word.iv, word.iv_len) = (home.write_iv(iv), iv.len() as u8);
+            (word.iv, word.iv_len) = (iv_line(home), iv.len() as u8);
+            self.heap.write(word.iv, iv);
         } else if word.has(Flags::MAKE_NONCE) {
-            (word.iv, word.iv_len) = (home.write_iv(&[]), ControlWord::MADE_NONCE_BYTES as u8);
+            (word.iv, word.iv_len) = (iv_line(home), ControlWord::MADE_NONCE_BYTES as u8);
         }
         if word.mac_len > 0 {
-            word.mac = home.tag_at();
+            word.mac = tag_line(home);
             self.heap.write(word.mac, tag);
         }
         Ok(())
