@@ -11,6 +11,7 @@ use millstream::queue::{Buffer, KeyHandle, Queue, Refused, Request};
 pub enum Work {
     Null,
     Copy,
+    Ecb,
     Cbc,
     Ctr,
     Gcm,
@@ -19,13 +20,14 @@ pub enum Work {
 }
 
 impl Work {
-    pub const ALL: [Work; 7] =
-        [Work::Null, Work::Copy, Work::Cbc, Work::Ctr, Work::Gcm, Work::HmacSha256, Work::Sha256];
+    pub const ALL: [Work; 8] =
+        [Work::Null, Work::Copy, Work::Ecb, Work::Cbc, Work::Ctr, Work::Gcm, Work::HmacSha256, Work::Sha256];
 
     pub fn name(self) -> &'static str {
         match self {
             Work::Null => "null",
             Work::Copy => "copy",
+            Work::Ecb => "aes-128-ecb",
             Work::Cbc => "aes-128-cbc",
             Work::Ctr => "aes-128-ctr",
             Work::Gcm => "aes-128-gcm",
@@ -38,6 +40,7 @@ impl Work {
     fn key(self) -> Option<Algorithm> {
         match self {
             Work::Null | Work::Copy | Work::Sha256 => None,
+            Work::Ecb => Some(Algorithm::AesEcb),
             Work::Cbc => Some(Algorithm::AesCbc),
             Work::Ctr => Some(Algorithm::AesCtr),
             Work::Gcm => Some(Algorithm::AesGcm),
@@ -46,7 +49,7 @@ impl Work {
     }
 
     fn has_output(self) -> bool {
-        matches!(self, Work::Copy | Work::Cbc | Work::Ctr | Work::Gcm)
+        matches!(self, Work::Copy | Work::Ecb | Work::Cbc | Work::Ctr | Work::Gcm)
     }
 }
 
@@ -90,6 +93,9 @@ impl Flow {
         let queue = &mut self.queue;
         match (self.work, destination, self.key) {
             (Work::Copy, Some(to), _) => queue.submit(Request::copy(source, to)).map(drop).map_err(refused),
+            (Work::Ecb, Some(to), Some(key)) => {
+                queue.submit(Request::encrypt(key, &[], source, to)).map(drop).map_err(refused)
+            }
             (Work::Cbc | Work::Ctr, Some(to), Some(key)) => {
                 queue.submit(Request::encrypt(key, &[3; 16], source, to)).map(drop).map_err(refused)
             }

@@ -2,6 +2,7 @@
 //! Millstream is measured beside every such way of the peers.
 
 mod crossover;
+mod fixed;
 mod measure;
 mod objects;
 mod plot;
@@ -18,7 +19,9 @@ use millstream_cpu::{Features, Mask};
 use crate::glob;
 use crate::measure::{Effort, OURS};
 use crate::record::{Circumstances, FOLDER, Recording, write};
+use fixed::Fixed;
 use measure::{Cell, Place};
+use report::Judged;
 use rows::{Row, Rows};
 use work::{Keys, Sizes, Work};
 
@@ -121,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let turns = cells.iter().filter_map(Cell::ours).map(measure::Measured::unsteadiness);
     let about = about.with_turns(turns.collect());
     about.warn();
-    arguments.write_out(&about, &cells)
+    arguments.write_out(features, &about, &cells)
 }
 
 impl Arguments {
@@ -215,12 +218,15 @@ impl Arguments {
         }
     }
 
-    fn write_out(&self, about: &Circumstances, cells: &[Cell]) -> Result<(), String> {
-        let verdicts = targets::verdicts(cells);
+    fn write_out(&self, features: Features, about: &Circumstances, cells: &[Cell]) -> Result<(), String> {
+        let judged = Judged {
+            verdicts: targets::verdicts(cells),
+            fixed: Fixed::measure(features, cells, self.effort()),
+        };
         if !self.crossover {
-            print!("{}", report::targets(&verdicts));
+            print!("{}", report::judged(&judged));
         }
-        let value = record::json(about, self.effort(), cells, &verdicts);
+        let value = record::json(about, self.effort(), cells, &judged);
         let json = serde_json::to_string_pretty(&value).expect("values without odd keys") + "\n";
         if let Some(path) = &self.json {
             std::fs::write(path, &json).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -234,7 +240,7 @@ impl Arguments {
                 a.work == b.work && a.depth == b.depth && a.keys == b.keys
             };
             let tables: Vec<&[Cell]> = cells.chunk_by(same).collect();
-            let markdown = record::markdown(about, self.effort(), &tables, &verdicts);
+            let markdown = record::markdown(about, self.effort(), &tables, &judged);
             let stem = format!("{}-many{}", about.stem(), self.tier());
             let picture = PathBuf::from(FOLDER).join(format!("{stem}.svg"));
             for path in write(FOLDER.as_ref(), &stem, &[("json", json), ("md", markdown)])? {

@@ -5,19 +5,21 @@ use std::fmt::Write;
 use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
+use super::fixed::Fixed;
 use super::measure::{Cell, Measured};
-use super::report;
+use super::report::{self, Judged};
 use super::targets::Verdict;
 use crate::measure::Effort;
 use crate::record::{Circumstances, rounded};
 
 /// Returns everything about a run as JSON.
-pub fn json(about: &Circumstances, effort: Effort, cells: &[Cell], verdicts: &[Verdict]) -> Value {
+pub fn json(about: &Circumstances, effort: Effort, cells: &[Cell], judged: &Judged) -> Value {
     json!({
         "about": about.json(),
         "effort": {"rounds": effort.rounds, "seconds_per_row": effort.seconds},
         "cells": cells.iter().map(cell).collect::<Vec<_>>(),
-        "targets": verdicts.iter().map(target).collect::<Vec<_>>(),
+        "targets": judged.verdicts.iter().map(target).collect::<Vec<_>>(),
+        "fixed": judged.fixed.as_ref().map(Fixed::json),
     })
 }
 
@@ -59,7 +61,7 @@ fn target(verdict: &Verdict) -> Value {
 }
 
 /// Returns the same as tables to read.
-pub fn markdown(about: &Circumstances, effort: Effort, tables: &[&[Cell]], verdicts: &[Verdict]) -> String {
+pub fn markdown(about: &Circumstances, effort: Effort, tables: &[&[Cell]], judged: &Judged) -> String {
     let mut text = String::from("# Many objects in flight\n\n");
     for line in about.lines() {
         writeln!(text, "- {line}").expect("a string takes everything");
@@ -71,7 +73,7 @@ pub fn markdown(about: &Circumstances, effort: Effort, tables: &[&[Cell]], verdi
          target\n\n## Targets\n\n```text\n{}```\n\n## Tables\n\n```text",
         effort.rounds,
         effort.seconds,
-        report::targets(verdicts),
+        report::judged(judged),
     )
     .expect("a string takes everything");
     for cells in tables {

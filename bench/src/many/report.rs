@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::fixed::Fixed;
 use super::measure::{Cell, Measured};
 use super::targets::{self, Verdict};
 use crate::report::significant;
@@ -79,8 +80,18 @@ fn line(text: &mut String, name: &str, unit: &str, cells: &[Cell], f: impl Fn(&C
     text.push('\n');
 }
 
-/// Formats the targets, met and missed.
-pub fn targets(verdicts: &[Verdict]) -> String {
+/// The targets, and the fixed costs of a queue where they were measured.
+pub struct Judged {
+    pub verdicts: Vec<Verdict>,
+    pub fixed: Option<Fixed>,
+}
+
+/// Formats the targets, met and missed, and the fixed costs.
+pub fn judged(judged: &Judged) -> String {
+    targets(&judged.verdicts) + &judged.fixed.as_ref().map_or_else(String::new, Fixed::text)
+}
+
+fn targets(verdicts: &[Verdict]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::new();
     for verdict in verdicts.iter().filter(|verdict| verdict.compared > 0) {

@@ -195,8 +195,15 @@ impl<F> InQueue<F> {
     #[inline(always)]
     fn take_back(&mut self, done: Done, tags: &mut [Tag]) {
         done.result.expect("nothing is wrong with it");
-        let at = self.in_flight.iter().position(|(ticket, _)| *ticket == done.ticket).expect("in flight");
-        let (_, object) = self.in_flight.remove(at).expect("it was there");
+        let is = |(ticket, _): &(Ticket, usize)| *ticket == done.ticket;
+        // Nearly always it is the one that was submitted first.
+        let object = match self.in_flight.pop_front_if(|first| is(first)) {
+            Some((_, object)) => object,
+            None => {
+                let at = self.in_flight.iter().position(is).expect("in flight");
+                self.in_flight.remove(at).expect("it was there").1
+            }
+        };
         if !self.silent {
             match self.value {
                 true => put(&mut tags[object], &done.value.to_le_bytes()),
