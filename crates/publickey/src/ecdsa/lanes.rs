@@ -7,11 +7,11 @@
 use zeroize::Zeroizing;
 
 use super::message::Message;
-use super::nonce::{HEDGE, Nonces};
+use super::nonce::{Deterministic, HEDGE, Hedged};
 use super::signature::{self, Signature};
 use super::{PrivateKey, PublicKey};
 use crate::weierstrass::lanes::{MOST, SignLane, VerifyLane};
-use crate::weierstrass::ops::{LIMBS, Pair};
+use crate::weierstrass::ops::{LIMBS, Pair, Secret};
 use crate::weierstrass::{Curve, Lanes};
 use crate::{Error, Random};
 
@@ -36,9 +36,12 @@ impl<'a> SignJob<'a> {
         SignJob { deterministic: true, ..SignJob::new(key, message) }
     }
 
-    /// Begins the nonces, hedged with these bytes if they are to be.
-    fn nonces(&self, hedge: &[u8; HEDGE]) -> Nonces {
-        Nonces::new(self.key, self.message, if self.deterministic { &[] } else { hedge })
+    /// Returns the nonce, hedged with these bytes if it is to be.
+    fn nonce(&self, hedge: &[u8; HEDGE]) -> Secret {
+        match self.deterministic {
+            true => Deterministic::new(self.key, self.message).next(),
+            false => Hedged::new(self.key, self.message, hedge).next(),
+        }
     }
 
     fn alone(&mut self, random: &mut dyn Random) {
@@ -118,7 +121,7 @@ impl Lanes {
         for (job, hedge) in jobs.iter().zip(&*hedges) {
             let (private, message) = (&job.key.scalar, job.message.number(Curve::P256));
             let result = Pair { r: [0; LIMBS], s: [0; LIMBS] };
-            lanes.push(SignLane { private, message, nonce: job.nonces(hedge).next(), result });
+            lanes.push(SignLane { private, message, nonce: job.nonce(hedge), result });
         }
         // SAFETY: `self.kernel` is bound.
         unsafe { (self.kernel.ops().sign)(&mut lanes) };

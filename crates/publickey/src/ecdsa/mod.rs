@@ -1,8 +1,7 @@
 //! ECDSA on P-256, P-384 and P-521.
 //!
-//! A signature is r and s side by side, each as long as a scalar of the curve. Nonces are hedged: they are drawn
-//! from a generator that is seeded with the key, the message and random bytes, so a source of random bytes that fails quietly
-//! reveals nothing. Deterministic ones leave the random bytes out.
+//! A signature is r and s side by side, each as long as a scalar of the curve. Nonces are hedged: they are MACs over random bytes, the
+//! key and the message, so a source of random bytes that fails quietly reveals nothing. Deterministic ones are those of RFC 6979.
 //!
 //! Ref. FIPS 186-5 §6; RFC 6979.
 //!
@@ -28,7 +27,7 @@ pub use signature::{MAX_SIGNATURE, Signature};
 
 use crate::weierstrass::ops::{Pair, Secret, Words};
 use crate::{Error, Random};
-use nonce::{HEDGE, Nonces};
+use nonce::{Deterministic, HEDGE, Hedged};
 
 impl PrivateKey {
     /// Signs a message with a hedged nonce.
@@ -62,18 +61,20 @@ impl PrivateKey {
     pub fn sign(&self, message: &Message<'_>, random: &mut dyn Random) -> Result<Signature, Error> {
         let mut hedge = Zeroizing::new([0; HEDGE]);
         random.fill(&mut *hedge)?;
-        Ok(self.sign_from(message, Nonces::new(self, message, &*hedge)))
+        let mut nonces = Hedged::new(self, message, &hedge);
+        Ok(self.sign_from(message, || nonces.next()))
     }
 
     /// Signs a message with the nonce of RFC 6979: the same message always has the same signature.
     pub fn sign_deterministic(&self, message: &Message<'_>) -> Signature {
-        self.sign_from(message, Nonces::new(self, message, &[]))
+        let mut nonces = Deterministic::new(self, message);
+        self.sign_from(message, || nonces.next())
     }
 
-    pub(crate) fn sign_from(&self, message: &Message<'_>, mut nonces: Nonces) -> Signature {
+    fn sign_from(&self, message: &Message<'_>, mut nonce: impl FnMut() -> Secret) -> Signature {
         let number = message.number(self.curve());
         loop {
-            let pair = self.sign_number(&number, &nonces.next());
+            let pair = self.sign_number(&number, &nonce());
             // FIPS 186-5 §6.4.1 steps 10 and 11.
             if let Some(signature) = Signature::new(self.curve(), &pair) {
                 return signature;

@@ -1,6 +1,7 @@
-//! The generator of nonces.
+//! Nonces: hedged ones, and those of RFC 6979.
 //!
-//! Ref. RFC 6979 §3.2 (the generator), §3.6 (additional data); SP 800-90A Rev. 1 §10.1.2.
+//! Ref. RFC 6979 §3.2 (the generator); SP 800-90A Rev. 1 §10.1.2; RFC 5869 §2.2 (extraction by a MAC whose key is public); FIPS 186-5
+//! §A.3.2 (numbers that are no scalars are refused).
 
 use millstream_cpu::Features;
 use millstream_engines::hash::{Digest, Hash, MAX_DIGEST};
@@ -12,11 +13,65 @@ use crate::weierstrass::key::is_scalar;
 use crate::weierstrass::ops::{LIMBS, Secret, Words};
 use crate::weierstrass::{Curve, MAX_BYTES, PrivateKey, limbs};
 
-/// The most random bytes that a nonce is hedged with.
+/// The random bytes that a nonce is hedged with.
 pub(crate) const HEDGE: usize = 32;
 
-/// HMAC_DRBG, seeded with a key and a message.
-pub(crate) struct Nonces {
+/// Nonces that are MACs over a counter, random bytes, the private key and the message.
+///
+/// They are uniform if the random bytes are, and otherwise as good as deterministic ones, because the private key is hashed with
+/// them. A nonce takes a quarter of the compressions that the generator of RFC 6979 needs.
+pub(crate) struct Hedged {
+    curve: Curve,
+    key: HmacKey,
+    input: Zeroizing<[u8; 1 + HEDGE + 2 * MAX_BYTES]>,
+}
+
+impl Hedged {
+    /// The public key of the MAC, which keeps its uses apart from others of the private key.
+    const LABEL: &'static [u8] = b"millstream: nonce of ECDSA";
+
+    /// Begins with the counter at zero.
+    pub(crate) fn new(private: &PrivateKey, message: &Message<'_>, random: &[u8; HEDGE]) -> Self {
+        let (curve, len) = (private.curve(), private.curve().bytes());
+        let mut input = Zeroizing::new([0; 1 + HEDGE + 2 * MAX_BYTES]);
+        input[1..=HEDGE].copy_from_slice(random);
+        let numbers = &mut input[1 + HEDGE..][..2 * len];
+        limbs::to_bytes(&private.scalar.0, &mut numbers[..len]);
+        limbs::to_bytes(&below_order(curve, message.number(curve)), &mut numbers[len..]);
+        Hedged { curve, key: HmacKey::new(private.features, Hedged::hash(curve), Hedged::LABEL), input }
+    }
+
+    /// Returns the hash that is as strong as a curve.
+    fn hash(curve: Curve) -> Hash {
+        match curve {
+            Curve::P256 => Hash::Sha256,
+            Curve::P384 => Hash::Sha384,
+            Curve::P521 => Hash::Sha512,
+        }
+    }
+
+    /// Returns the next nonce. Only numbers that are no scalars show in the time, and they are forgotten.
+    pub(crate) fn next(&mut self) -> Secret {
+        let len = self.curve.bytes();
+        loop {
+            let mut bytes = Zeroizing::new([0; 2 * MAX_DIGEST]);
+            let mut filled = 0;
+            while filled < len {
+                let part = Zeroizing::new(self.key.sign(&self.input[..1 + HEDGE + 2 * len]));
+                bytes[filled..][..part.len()].copy_from_slice(&part);
+                filled += part.len();
+                self.input[0] = self.input[0].wrapping_add(1);
+            }
+            let nonce = Secret(leftmost(self.curve, &bytes[..len]));
+            if is_scalar(self.curve, &nonce) {
+                return nonce;
+            }
+        }
+    }
+}
+
+/// The nonces of RFC 6979: HMAC_DRBG, seeded with a key and a message.
+pub(crate) struct Deterministic {
     features: Features,
     hash: Hash,
     curve: Curve,
@@ -29,7 +84,7 @@ pub(crate) struct Nonces {
 /// The value, a byte and the seed, side by side.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Input {
-    bytes: [u8; MAX_DIGEST + 1 + 2 * MAX_BYTES + HEDGE],
+    bytes: [u8; MAX_DIGEST + 1 + 2 * MAX_BYTES],
     /// The bytes of the value, after which the byte comes.
     value: usize,
     len: usize,
@@ -37,7 +92,7 @@ struct Input {
 
 impl Input {
     fn new(value: usize) -> Self {
-        Input { bytes: [0; MAX_DIGEST + 1 + 2 * MAX_BYTES + HEDGE], value, len: value + 1 }
+        Input { bytes: [0; MAX_DIGEST + 1 + 2 * MAX_BYTES], value, len: value + 1 }
     }
 
     /// Adds room for so many bytes of the seed, and returns it.
@@ -47,18 +102,17 @@ impl Input {
     }
 }
 
-impl Nonces {
-    /// RFC 6979 §3.2 steps a to g; `extra` is the additional data, which may be empty.
-    pub(crate) fn new(private: &PrivateKey, message: &Message<'_>, extra: &[u8]) -> Self {
+impl Deterministic {
+    /// RFC 6979 §3.2 steps a to g.
+    pub(crate) fn new(private: &PrivateKey, message: &Message<'_>) -> Self {
         let (features, hash, curve) = (private.features, message.hash(), private.curve());
         let (len, output) = (curve.bytes(), hash.output_len());
         let mut input = Input::new(output);
         limbs::to_bytes(&private.scalar.0, input.room(len));
         limbs::to_bytes(&below_order(curve, message.number(curve)), input.room(len));
-        input.room(extra.len()).copy_from_slice(extra);
         input.bytes[..output].fill(1);
         let key = HmacKey::new(features, hash, &[0; MAX_DIGEST][..output]);
-        let mut nonces = Nonces { features, hash, curve, key, value: Digest::EMPTY, used: false };
+        let mut nonces = Deterministic { features, hash, curve, key, value: Digest::EMPTY, used: false };
         nonces.seed(&mut input, 0);
         nonces.seed(&mut input, 1);
         nonces
@@ -98,7 +152,7 @@ impl Nonces {
     }
 }
 
-impl Drop for Nonces {
+impl Drop for Deterministic {
     fn drop(&mut self) {
         self.value.zeroize();
     }
@@ -107,4 +161,53 @@ impl Drop for Nonces {
 /// Reduces a number of as many bits as the order has: bits2octets of RFC 6979 §2.3.4.
 fn below_order(curve: Curve, number: Words) -> [u64; LIMBS] {
     limbs::reduce_once(&number, 0, curve.order())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes the MAC's input apart, and changes each part.
+    #[test]
+    fn hedged_nonces_depend_on_everything() {
+        let features = Features::hardware();
+        for curve in Curve::ALL {
+            let len = curve.bytes();
+            let (digest, other) = ([0x17; 32], [0x18; 32]);
+            let (message, other) =
+                (Message::digest(Hash::Sha256, &digest), Message::digest(Hash::Sha256, &other));
+            let key = |last: u8| {
+                let mut bytes = [0; MAX_BYTES];
+                bytes[len - 1] = last;
+                PrivateKey::new(features, curve, &bytes[..len]).expect("a scalar")
+            };
+            let mut nonces = Hedged::new(&key(5), &message, &[9; HEDGE]);
+            let (first, second) = (nonces.next(), nonces.next());
+            let again = Hedged::new(&key(5), &message, &[9; HEDGE]).next();
+            assert_eq!(first.0, again.0, "{curve}");
+            let mac = HmacKey::new(features, Hedged::hash(curve), Hedged::LABEL);
+            let mut number = [0; MAX_BYTES];
+            limbs::to_bytes(&message.number(curve), &mut number[..len]);
+            let input = |counter: u8| {
+                let mut input = vec![counter];
+                input.extend([9; HEDGE]);
+                input.extend(vec![0; len - 1]);
+                input.push(5);
+                input.extend(&number[..len]);
+                input
+            };
+            let macs: Vec<u8> = (0..4).flat_map(|counter| mac.sign(&input(counter)).to_vec()).collect();
+            // P-521 takes two of SHA-512 for each.
+            let used = mac.hash().output_len() * len.div_ceil(mac.hash().output_len());
+            assert_eq!(first.0, leftmost(curve, &macs[..len]), "{curve}");
+            assert_eq!(second.0, leftmost(curve, &macs[used..][..len]), "{curve}");
+            let different = [
+                Hedged::new(&key(6), &message, &[9; HEDGE]).next(),
+                Hedged::new(&key(5), &other, &[9; HEDGE]).next(),
+                Hedged::new(&key(5), &message, &[8; HEDGE]).next(),
+                Deterministic::new(&key(5), &message).next(),
+            ];
+            assert!(different.iter().all(|nonce| nonce.0 != first.0), "{curve}");
+        }
+    }
 }
