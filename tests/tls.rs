@@ -403,23 +403,24 @@ fn new_keys(openssl: &OpenSsl) {
 /// Signs and agrees with the keys of both certificates, and with ephemeral ones of each curve.
 fn key_pairs(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
-    // One agreement on P-256 or P-521 is OpenSSL's own, which is quicker.
     let connections: [(&str, &str, &[&str]); 6] = [
-        ("-tls1_3", "-groups P-256 -sigalgs ECDSA+SHA256", &["ecdsa-p256"]),
+        ("-tls1_3", "-groups P-256 -sigalgs ECDSA+SHA256", &["ecdsa-p256", "ecdh-p256"]),
         ("-tls1_3", "-groups P-384 -sigalgs ECDSA+SHA256", &["ecdsa-p256", "ecdh-p384"]),
-        ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", &["rsa-2048"]),
-        ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", &["rsa-2048"]),
-        ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", &["ecdsa-p256"]),
+        ("-tls1_3", "-groups P-521 -sigalgs rsa_pss_rsae_sha512", &["rsa-2048", "ecdh-p521"]),
+        ("-tls1_3", "-groups P-256 -sigalgs rsa_pss_rsae_sha256", &["rsa-2048", "ecdh-p256"]),
+        ("-tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256", "-groups P-256", &["ecdsa-p256", "ecdh-p256"]),
         ("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256", "-sigalgs RSA+SHA384", &["rsa-2048", "x25519"]),
     ];
-    // Without AVX-512 IFMA RSA is OpenSSL's own, too.
+    // Without AVX-512 IFMA RSA is OpenSSL's own, and so are agreements on P-256 and P-521.
     let features = Features::hardware();
+    let agrees = features.contains(FeatureSet::parse("adx,avx512vl,avx512ifma"));
     let rsa_is_ours = millstream::publickey::rsa::RSA.best(features).kernel().requires != FeatureSet::EMPTY;
     // OpenSSL 4 signs with the provider that has decoded the key, which is the default one.
     let signs = !openssl.text(&tls.default, "version").starts_with("OpenSSL 4");
     let is_ours = |name: &str| match name {
         "rsa-2048" => signs && rsa_is_ours,
         "ecdsa-p256" => signs,
+        "ecdh-p256" | "ecdh-p521" => agrees,
         _ => true,
     };
     for (both, client, algorithms) in connections {

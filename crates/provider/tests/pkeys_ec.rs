@@ -449,6 +449,8 @@ fn the_engines_are_used() {
     for name in ["ecdsa-p256", "ecdsa-p384", "ecdsa-p521"] {
         assert_eq!(counts(name), 3 * 6 * 4, "{name}");
     }
-    // One agreement on the other curves is quicker in OpenSSL.
-    assert_eq!((counts("ecdh-p256"), counts("ecdh-p384"), counts("ecdh-p521")), (0, 2, 0));
+    // One agreement on the other curves is quicker in OpenSSL where the engine has no AVX-512 IFMA.
+    let ifma = millstream::FeatureSet::parse("adx,avx512vl,avx512ifma");
+    let others = if millstream::features().unwrap().contains(ifma) { 2 } else { 0 };
+    assert_eq!((counts("ecdh-p256"), counts("ecdh-p384"), counts("ecdh-p521")), (others, 2, others));
 }
