@@ -1,4 +1,5 @@
 //! Powers modulo eight numbers at once with AVX-512 IFMA: a number in each lane, its limbs of 52 bits one after another.
+//! Numbers of 20 limbs, as the primes of RSA-2048 are, are multiplied in registers.
 //!
 //! Ref. S. Gueron, "Efficient software implementations of modular exponentiation" (2012).
 
@@ -8,6 +9,7 @@ use zeroize::Zeroizing;
 
 pub(crate) use super::x86_64_ifma_x8_products::LANES;
 use super::x86_64_ifma_x8_products::{Numbers, Wide, load, multiply, reduce, square, store};
+use super::x86_64_ifma_x8_registers as registers;
 use crate::montgomery::modulus::Modulus;
 use crate::montgomery::power::{PublicPower, SecretPower, TABLE, WINDOW, window, windows};
 use crate::montgomery::radix52::{LIMB, join, limbs_lanes};
@@ -66,24 +68,34 @@ impl<const K: usize> Fields<K> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn multiply(&mut self, a: &Numbers<K>, b: &Numbers<K>, out: &mut Numbers<K>) {
-        let inverse = load(&self.inverse.0[0]);
-        multiply(a, b, &mut self.product);
-        reduce(&self.modulus, inverse, &mut self.product, out);
+        *out = *a;
+        self.multiply_by(out, b);
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn multiply_by(&mut self, a: &mut Numbers<K>, b: &Numbers<K>) {
-        multiply(a, b, &mut self.product);
-        reduce(&self.modulus, load(&self.inverse.0[0]), &mut self.product, a);
+        let Fields { modulus, inverse, product, .. } = self;
+        let inverse = &inverse.0[0];
+        if let (Some(limbs), Some(a), Some(b)) = (modulus.0.as_array(), a.0.as_mut_array(), b.0.as_array()) {
+            return registers::multiply_by(a, b, registers::Modulus { limbs, inverse });
+        }
+        multiply(a, b, product);
+        reduce(modulus, load(inverse), product, a);
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn square(&mut self, a: &mut Numbers<K>) {
-        let inverse = load(&self.inverse.0[0]);
-        square(a, &mut self.product);
-        reduce(&self.modulus, inverse, &mut self.product, a);
+        let Fields { modulus, inverse, product, .. } = self;
+        let inverse = &inverse.0[0];
+        if let (Some(limbs), Some(a), Some(product)) =
+            (modulus.0.as_array(), a.0.as_mut_array(), product.limbs().as_mut_array())
+        {
+            return registers::square(a, registers::Modulus { limbs, inverse }, product);
+        }
+        square(a, product);
+        reduce(modulus, load(inverse), product, a);
     }
 
     /// Multiplies by R.
@@ -198,7 +210,7 @@ fn finish<const K: usize, const W: usize>(
     let n = modulus.len();
     let mut joined = Zeroizing::new([[0; W]; 2]);
     let joined = joined.as_flattened_mut();
-    join(numbers.0.iter().map(|limbs| limbs[lane]), &mut joined[..n + 1]);
+    join(numbers.0.iter().map(|limbs| limbs[lane] & LIMB), &mut joined[..n + 1]);
     out.fill(0);
     out[..n].copy_from_slice(&joined[..n]);
     modulus.reduce_once(&mut out[..n], joined[n]);

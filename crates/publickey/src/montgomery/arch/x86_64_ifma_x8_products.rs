@@ -47,6 +47,11 @@ pub(super) struct Wide<const K: usize>([[Limb; K]; 2]);
 
 impl<const K: usize> Wide<K> {
     pub(super) const ZERO: Self = Wide([[[0; LANES]; K]; 2]);
+
+    /// Returns the limbs of all places.
+    pub(super) fn limbs(&mut self) -> &mut [Limb] {
+        self.0.as_flattened_mut()
+    }
 }
 
 /// The limbs of one place in all lanes.
@@ -132,7 +137,7 @@ fn add_products<const N: usize>(sums: &mut Sums, digits: &[__m512i; ROW], limbs:
 /// Multiplies without a carry between limbs.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn multiply<const K: usize>(a: &Numbers<K>, b: &Numbers<K>, product: &mut Wide<K>) {
-    let product = product.0.as_flattened_mut();
+    let product = product.limbs();
     let mut sums = [_mm512_setzero_si512(); ROW + BLOCK];
     for i in (0..K).step_by(BLOCK) {
         let digits = digits(&b.0, i);
@@ -159,7 +164,7 @@ pub(super) fn multiply<const K: usize>(a: &Numbers<K>, b: &Numbers<K>, product: 
 /// Squares without a carry between limbs: products of different limbs once, then doubled, then the squares of the limbs.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn square<const K: usize>(a: &Numbers<K>, product: &mut Wide<K>) {
-    let product = product.0.as_flattened_mut();
+    let product = product.limbs();
     for i in (0..K).step_by(BLOCK) {
         let digits = digits(&a.0, i);
         let mut sums = [_mm512_setzero_si512(); ROW + BLOCK];
@@ -226,7 +231,7 @@ pub(super) fn reduce<const K: usize>(
     product: &mut Wide<K>,
     out: &mut Numbers<K>,
 ) {
-    let product = product.0.as_flattened_mut();
+    let product = product.limbs();
     let mut sums = [_mm512_setzero_si512(); ROW + BLOCK];
     for i in (0..K).step_by(BLOCK) {
         load_sums::<{ ROW + BLOCK }>(&mut sums, 0, product, i);
