@@ -114,11 +114,13 @@ impl Pairs {
     pub(crate) fn rsa(&self, works: &mut [&mut Rsa<'_>], random: Option<UnitRandom<'_>>) {
         let random = &mut Draw(random);
         for works in works.chunks_mut(BATCH) {
-            let mut places = Zeroizing::new([[0; MAX_BYTES]; BATCH]);
+            // Wiping takes a nanosecond for a few bytes, so there are no more places than works.
+            let place = |_: &&mut Rsa<'_>| Zeroizing::new([0; MAX_BYTES]);
+            let mut places: ArrayVec<_, BATCH> = works.iter().map(place).collect();
             let mut jobs = ArrayVec::<_, BATCH>::new();
             let mut owners = ArrayVec::<_, BATCH>::new();
             for (owner, (work, place)) in works.iter_mut().zip(places.iter_mut()).enumerate() {
-                if let Some(job) = work.job(place, random) {
+                if let Some(job) = work.job(&mut place[..], random) {
                     jobs.push(job);
                     owners.push(owner);
                 }
@@ -129,7 +131,7 @@ impl Pairs {
             self.rsa.run(&mut jobs);
             let results: ArrayVec<_, BATCH> = jobs.into_iter().map(|job| job.result).collect();
             for (owner, result) in owners.into_iter().zip(results) {
-                works[owner].end(result, &places[owner]);
+                works[owner].end(result, &places[owner][..]);
             }
         }
     }
