@@ -2,6 +2,7 @@
 
 use crate::cost::{Costs, PER_NANOSECOND};
 use crate::queue::QUANTUM;
+use crate::run::MOST_HELD;
 
 /// The cost that a turn's words may have where several queues offer words and turns are not bounded.
 const MOST_COST: i64 = 16 << 20;
@@ -9,8 +10,8 @@ const MOST_COST: i64 = 16 << 20;
 /// Grants share the accelerator as long as no more turns than this were one grant's alone.
 pub(crate) const SHARED: u32 = 256;
 
-/// Turns are so many times as short while a grant has few words at a time beside others that have many.
-const BRISK: i64 = 16;
+/// Turns are so many times as short, by default, while a grant has few words at a time beside others that have many.
+const BRISK: u64 = 16;
 
 /// The longest turns, in nanoseconds. An accelerator that serves clients who don't trust each other has such bounds:
 /// see [`Accelerator::bound_turns`](crate::Accelerator::bound_turns).
@@ -18,24 +19,31 @@ const BRISK: i64 = 16;
 pub struct Turns {
     /// The longest turn while the words of one grant are all there is. A newcomer may have to wait so long.
     pub alone: u64,
-    /// The longest turn while several grants have work; a sixteenth of it while one of them waits for few words at a time.
+    /// The longest turn while several grants have work.
     pub shared: u64,
+    /// The longest turn while several grants have work and one of them waits for few words at a time.
+    pub brisk: u64,
+    /// The words that fill lanes, where words take so long that a turn with a few more would delay them all: then a turn takes half of what
+    /// is offered, in groups of so many, and the other half comes while it is executed. With 0 a turn takes what it finds.
+    pub group: usize,
     /// The most bytes of a slice of a long object, and of an object that is executed at once.
     pub bytes: u32,
 }
 
 impl Default for Turns {
-    /// Half a millisecond, 16 microseconds, and 256 KiB.
+    /// Half a millisecond, 16 microseconds, one microsecond, no groups, and 256 KiB.
     fn default() -> Self {
-        Turns { alone: 500_000, shared: 16_000, bytes: 256 * 1024 }
+        let shared = 16_000;
+        Turns { alone: 500_000, shared, brisk: shared / BRISK, group: 0, bytes: 256 * 1024 }
     }
 }
 
 impl Turns {
     /// Returns the turns of an accelerator for private keys, whose operations take so long that a default turn ends with the first of
-    /// them: as long as lanes full of RSA take, so that the operations of several clients go side by side.
+    /// them: as long as lanes full of RSA take, so that the operations of several clients go side by side. Eight lanes take four
+    /// operations of RSA. One more would take half as long as these four.
     pub fn of_private_keys() -> Self {
-        Turns { alone: 8_000_000, shared: 16_000_000, ..Turns::default() }
+        Turns { alone: 8_000_000, shared: 16_000_000, brisk: 8_000_000, group: 4, ..Turns::default() }
     }
 
     /// Returns the cost that the queues of a grant may take in one round. It grows with turns.
@@ -79,13 +87,14 @@ impl Bounds {
         self.brisk = SHARED;
     }
 
-    /// Returns the limits of the next turn. `staged` is the size of staging memory.
+    /// Returns the limits of the next turn. `staged` is the size of staging memory, `held` the number of words that were taken before,
+    /// and `offered` counts the words that queues offer.
     #[inline]
-    pub(crate) fn limits(&self, staged: usize) -> Limits {
+    pub(crate) fn limits(&self, staged: usize, held: usize, offered: impl FnOnce() -> usize) -> Limits {
         let shared = self.shared > 0;
         let reckoned = |nanoseconds: u64| PER_NANOSECOND * nanoseconds as i64;
         let (alone, among) = (reckoned(self.turns.alone), reckoned(self.turns.shared));
-        let brisk = among / BRISK;
+        let brisk = reckoned(self.turns.brisk);
         let (cost, word, slice) = match shared {
             // The last word of a turn may be longer than all before it: in slices it would take longer than at once.
             true if self.brisk > 0 => (brisk, brisk * 3 / 2, brisk * 3 / 4),
@@ -94,9 +103,15 @@ impl Bounds {
             false => (alone, alone / 2, alone / 8),
         };
         let staged = u32::try_from(staged / 4).unwrap_or(u32::MAX);
+        let words = match self.turns.group {
+            0 => MOST_HELD,
+            group => (held + offered().div_ceil(2).next_multiple_of(group).max(group)).min(MOST_HELD),
+        };
         Limits {
             bounded: true,
             shared,
+            words,
+            grouped: self.turns.group > 0,
             cost,
             few: brisk,
             quantum: self.turns.quantum().min(cost),
@@ -145,6 +160,10 @@ pub(crate) struct Limits {
     pub(crate) bounded: bool,
     /// True when several grants have work.
     pub(crate) shared: bool,
+    /// The words that may be held when the turn ends.
+    pub(crate) words: usize,
+    /// True when words are taken in groups that fill lanes.
+    pub(crate) grouped: bool,
     /// The cost of all that the turn may take.
     pub(crate) cost: i64,
     /// A queue that takes less has few words.
@@ -165,6 +184,8 @@ impl Limits {
     pub(crate) const UNBOUNDED: Limits = Limits {
         bounded: false,
         shared: false,
+        words: MOST_HELD,
+        grouped: false,
         cost: MOST_COST,
         few: 0,
         quantum: QUANTUM,

@@ -15,7 +15,6 @@ use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::long::{Long, Openings, Slice};
 use crate::queue::{AS_RECKONED, Queue};
-use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
 use crate::visit::{Visit, is_null};
@@ -43,8 +42,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub(crate) fn take(&mut self) {
         (self.taken_cost, self.taken_bytes, self.takers) = (0, 0, 0);
         let limits = self.limits();
-        // A hurried queue goes first only every other turn, so that the others have most of the time.
-        let hurried = if self.hurries { None } else { self.hurried.take() };
+        // A hurried queue goes first only every other turn, so that the others have most of the time. Where words go in groups, its
+        // word would be alone in the lanes.
+        let hurried = if self.hurries || limits.grouped { None } else { self.hurried.take() };
         self.hurries = false;
         if hurried.is_some_and(|place| self.take_first(place, &limits)) {
             return;
@@ -65,7 +65,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     return;
                 }
             }
-            if self.held.len() >= MOST_HELD || self.taken_bytes >= MOST_BYTES {
+            if self.held.len() >= limits.words || self.taken_bytes >= MOST_BYTES {
                 return;
             }
             // A queue that is alone takes nobody's time, so it goes on where turns are not bounded.
@@ -99,7 +99,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 self.hurried = Some(at);
             }
             let enough = limits.bounded && self.taken_cost >= limits.cost;
-            if enough || self.held.len() >= MOST_HELD {
+            if enough || self.held.len() >= limits.words {
                 // The next turn goes on with the queue that was cut short, or begins with the one that had no turn.
                 self.turn = if cut_short { at } else { next };
                 return true;
@@ -195,7 +195,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
         let fast = executor.way == Way::Fast;
         while queue.deficit > 0 {
-            if held.len() >= MOST_HELD || limits.bounded && visit.taken_cost >= left {
+            if held.len() >= limits.words || limits.bounded && visit.taken_cost >= left {
                 queue.in_turn = true;
                 break;
             }

@@ -36,9 +36,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Returns the limits of this turn.
     #[inline]
-    pub(crate) fn limits(&self) -> Limits {
-        match &self.bounds {
-            Some(bounds) => bounds.limits(self.executor.stage.memory.len()),
+    pub(crate) fn limits(&mut self) -> Limits {
+        let Accelerator { active, queues, bounds, executor, held, .. } = self;
+        let mut offered = || {
+            let offers = |index: &u32| queues.at_mut(*index as usize)?.submissions.ready().ok();
+            active.iter().filter_map(offers).sum()
+        };
+        match bounds {
+            Some(bounds) => bounds.limits(executor.stage.memory.len(), held.len(), &mut offered),
             None => Limits::UNBOUNDED,
         }
     }
@@ -236,17 +241,20 @@ mod tests {
             now += tick.load(Ordering::Relaxed);
             now
         });
-        let queues = std::array::from_fn(|_| {
-            let grant = accelerator.add_grant(LocalArena::new(4096), 0);
-            let submissions: Rings = ring::memory::<{ ControlWord::WORDS }>(16).into();
-            let completions: Rings = ring::memory::<{ Completion::WORDS }>(16).into();
-            let id = accelerator.add_queue(grant, submissions.clone(), completions, 1).expect("rings");
-            (id, Submissions::new(submissions).expect("a ring"))
-        });
+        let queues = std::array::from_fn(|_| queue(&mut accelerator));
         if let Some(bounds) = &mut accelerator.bounds {
             bounds.shared = SHARED;
         }
         (accelerator, queues, lasts)
+    }
+
+    /// Adds a queue of a grant of its own. Nobody takes its completions.
+    fn queue(accelerator: &mut Own) -> (QueueId, Submissions) {
+        let grant = accelerator.add_grant(LocalArena::new(4096), 0);
+        let submissions: Rings = ring::memory::<{ ControlWord::WORDS }>(16).into();
+        let completions: Rings = ring::memory::<{ Completion::WORDS }>(32).into();
+        let id = accelerator.add_queue(grant, submissions.clone(), completions, 1).expect("rings");
+        (id, Submissions::new(submissions).expect("a ring"))
     }
 
     fn submit(submissions: &mut Submissions, words: u64) {
@@ -260,6 +268,39 @@ mod tests {
 
     fn debt(accelerator: &Own, id: QueueId) -> i64 {
         -accelerator.queues.get(id.0).expect("a queue").deficit
+    }
+
+    #[test]
+    fn words_in_groups_leave_half_for_the_next_turn() {
+        let mut accelerator = Own::new(Features::none(), FlushPolicy::default());
+        accelerator.bound_turns(Turns { group: 4, ..Turns::of_private_keys() }, || 0);
+        let [mut first, mut second] = std::array::from_fn(|_| queue(&mut accelerator));
+        // A turn takes eight of nine words: half of them, and more to fill a group.
+        submit(&mut first.1, 4);
+        submit(&mut second.1, 5);
+        assert_eq!([accelerator.step(0), accelerator.step(0), accelerator.step(0)], [8, 1, 0]);
+        submit(&mut first.1, 3);
+        submit(&mut second.1, 4);
+        assert_eq!([accelerator.step(0), accelerator.step(0)], [4, 3]);
+        // Words that come meanwhile join those that were left.
+        submit(&mut first.1, 4);
+        submit(&mut second.1, 4);
+        assert_eq!(accelerator.step(0), 4);
+        submit(&mut first.1, 4);
+        assert_eq!([accelerator.step(0), accelerator.step(0), accelerator.step(0)], [4, 4, 0]);
+    }
+
+    #[test]
+    fn words_in_groups_wait_for_full_lanes_only_as_long_as_the_policy_says() {
+        let mut accelerator = Own::new(Features::none(), FlushPolicy { full: 8, deadline: 10 });
+        accelerator.bound_turns(Turns { group: 4, ..Turns::of_private_keys() }, || 0);
+        let [mut first, mut second] = std::array::from_fn(|_| queue(&mut accelerator));
+        submit(&mut first.1, 4);
+        assert_eq!([accelerator.step(0), accelerator.step(9)], [0, 0]);
+        submit(&mut second.1, 4);
+        assert_eq!(accelerator.step(9), 8, "the lanes are full");
+        submit(&mut first.1, 1);
+        assert_eq!([accelerator.step(20), accelerator.step(29), accelerator.step(30)], [0, 0, 1]);
     }
 
     #[test]

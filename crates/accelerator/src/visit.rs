@@ -9,7 +9,6 @@ use crate::bounds::Limits;
 use crate::held::HeldWord;
 use crate::long::Long;
 use crate::queue::{AS_RECKONED, Queue};
-use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
 
@@ -123,7 +122,7 @@ impl Visit {
     ) {
         let Some(alike) = &queue.alike else { return };
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
-        let most = self.room.min(MOST_HELD - held.len());
+        let most = self.room.min(limits.words - held.len());
         let grant = queue.grant as u32;
         let mut reader = queue.submissions.reader();
         let mut taken = 0;
