@@ -1047,7 +1047,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__serve)
-            opts="-n -q -h -V --socket --policy --accelerators --private-accelerators --pin --spin-us --flush-us --key-memory --metrics --metrics-host --metrics-names --user --quiet --ready-fd --help --version"
+            opts="-n -q -h -V --socket --policy --accelerators --private-accelerators --pin --spin-us --flush-us --gather-us --key-memory --metrics --metrics-host --metrics-names --user --quiet --ready-fd --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1082,6 +1082,10 @@ _millstream_words() {
                     return 0
                     ;;
                 --flush-us)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gather-us)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -547,6 +547,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand serve" -l private-
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l pin -d 'Processors that the workers are pinned to, in turn' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l spin-us -d 'Microseconds that an idle worker polls for work before it sleeps' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l flush-us -d 'Microseconds that operations may wait so that others can be computed with them' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l gather-us -d 'The same for operations with private keys, which go together as soon as eight are there' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l key-memory -d 'Memory for the keys of each worker, as in 128M: 2 KiB for each key slot that is granted' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus at this address, as in 127.0.0.1:9464, or unix:PATH for a socket with mode 0660' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-host -d 'Names of this machine under which metrics may be asked for, besides localhost and addresses' -r

@@ -221,6 +221,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--pin=[Processors that the workers are pinned to, in turn]:CPU:_default' \
 '--spin-us=[Microseconds that an idle worker polls for work before it sleeps]:N:_default' \
 '--flush-us=[Microseconds that operations may wait so that others can be computed with them]:N:_default' \
+'--gather-us=[The same for operations with private keys, which go together as soon as eight are there]:N:_default' \
 '--key-memory=[Memory for the keys of each worker, as in 128M\: 2 KiB for each key slot that is granted]:SIZE:_default' \
 '--metrics=[Serve metrics for Prometheus at this address, as in 127.0.0.1\:9464, or unix\:PATH for a socket with mode 0660]:ADDRESS:_default' \
 '*--metrics-host=[Names of this machine under which metrics may be asked for, besides localhost and addresses]:NAME:_default' \

@@ -25,8 +25,10 @@ pub struct Config {
     pub pin: Vec<usize>,
     /// The time that an idle accelerator polls for work before it sleeps.
     pub spin: Duration,
-    /// The time for which operations may be held back so that others can join them.
+    /// The time for which operations may be held back so that others can join them, but for those with private keys.
     pub flush: Duration,
+    /// The time for which operations with private keys may be held back so that others can join them.
+    pub gather: Duration,
     /// The program that becomes a worker.
     pub worker: WorkerCommand,
     /// Bytes of memory for keys of each worker, where the policy does not say. They are not taken before they
@@ -56,6 +58,7 @@ impl Config {
             pin: Vec::new(),
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,
+            gather: Duration::ZERO,
             worker,
             key_memory: crate::worker::KEY_MEMORY,
             metrics: None,

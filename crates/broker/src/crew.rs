@@ -226,7 +226,8 @@ impl Worker {
         let mut command = Command::new(&config.worker.program);
         command.args(&config.worker.arguments);
         command.arg(format!("--spin-ns={}", config.spin.as_nanos()));
-        command.arg(format!("--flush-ns={}", config.flush.as_nanos()));
+        let held_back = if self.is_private { config.gather } else { config.flush };
+        command.arg(format!("--flush-ns={}", held_back.as_nanos()));
         command.arg(format!("--key-memory={}", config.key_memory));
         command.args(self.is_private.then_some("--private-keys"));
         command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));

@@ -107,7 +107,10 @@ impl Serving {
         doorbells: Arc<OwnedFd>,
     ) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
-        let mut accelerator = Accelerator::new(features, FlushPolicy { deadline, ..FlushPolicy::default() });
+        let usual = FlushPolicy::default().full;
+        // Words that are taken in groups wait for two of these, which fill the lanes of any algorithm.
+        let full = if turns.group > 0 { 2 * turns.group } else { usual };
+        let mut accelerator = Accelerator::new(features, FlushPolicy { full, deadline });
         accelerator.reserve(reserve);
         let began = Instant::now();
         accelerator.bound_turns(turns, move || began.elapsed().as_nanos() as u64);

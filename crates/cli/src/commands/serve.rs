@@ -52,6 +52,9 @@ pub(super) struct Serve {
     /// Microseconds that operations may wait so that others can be computed with them
     #[arg(long, value_name = "N", default_value_t = 0)]
     flush_us: u32,
+    /// The same for operations with private keys, which go together as soon as eight are there
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    gather_us: u32,
     /// Memory for the keys of each worker, as in 128M: 2 KiB for each key slot that is granted
     #[arg(long, value_name = "SIZE", default_value = "128M", value_parser = size)]
     key_memory: usize,
@@ -107,6 +110,7 @@ impl Serve {
             pin: self.pin.clone(),
             spin: Duration::from_micros(self.spin_us.into()),
             flush: Duration::from_micros(self.flush_us.into()),
+            gather: Duration::from_micros(self.gather_us.into()),
             key_memory: self.key_memory,
             metrics: self.metrics(),
             quiet: self.quiet,
