@@ -160,10 +160,10 @@ impl Desk<'_> {
             return Err(KeyRefusal::KeyLength);
         }
         let usages = asked_usages(algorithm, usages)?;
-        let mut nonce = [0; wrapping::NONCE];
-        fill_with_random(&mut nonce)?;
+        let mut salt = [0; wrapping::SALT];
+        fill_with_random(&mut salt)?;
         let wrapping = self.wrapping.ok_or(KeyRefusal::Exhausted)?;
-        let wrapped = wrapping.wrap(nonce, algorithm, usages, bytes).ok_or(KeyRefusal::Exhausted)?;
+        let wrapped = wrapping.wrap(&salt, algorithm, usages, bytes).ok_or(KeyRefusal::Exhausted)?;
         Ok(KeyReply::Wrapped { bytes: Secret::new(&wrapped) })
     }
 
