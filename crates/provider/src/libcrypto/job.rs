@@ -72,12 +72,14 @@ impl Job {
             return make();
         }
         std::thread::scope(|scope| {
-            match std::thread::Builder::new().stack_size(LENT).spawn_scoped(scope, make) {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(why) => Err(Reason::KEY_SETUP_FAILED.because(format!(
-                "a job has too small a stack for this key, and no thread can be started that has more: {why}"
-            ))),
-        }
+            let builder = std::thread::Builder::new().stack_size(LENT);
+            // The program's signals are for its own threads.
+            match millstream::without_signals(|| builder.spawn_scoped(scope, make)) {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(why) => Err(Reason::KEY_SETUP_FAILED.because(format!(
+                    "a job has too small a stack for this key, and no thread can be started that has more: {why}"
+                ))),
+            }
         })
     }
 
