@@ -117,6 +117,16 @@ fn curves(under: &Under, theirs: &Library, curve: &'static CStr) {
     let public = Key::decode(pair.ours, false, &peer.encode(false).unwrap()).unwrap();
     let expected = pair.other.agree(theirs, &peer).unwrap();
     assert_eq!(pair.mine.agree(pair.ours, &public).unwrap(), expected);
+    // The cofactor of these curves is one: with it the secret is the same. A derivation from the secret would be another.
+    for mut mode in [-1, 0, 1] {
+        let cofactor = [Param::int(c"ecdh-cofactor-mode", &mut mode)];
+        assert_eq!(pair.mine.agree_with(pair.ours, &public, &cofactor, 256).unwrap(), expected);
+    }
+    let mut unknown = 2;
+    let refused = [Param::int(c"ecdh-cofactor-mode", &mut unknown)];
+    assert!(pair.mine.agree_with(pair.ours, &public, &refused, 256).is_err(), "there is no such mode");
+    let derives = [Param::text(c"kdf-type", c"X963KDF"), Param::text(c"kdf-digest", c"SHA256")];
+    assert!(pair.mine.agree_with(pair.ours, &public, &derives, 256).is_err());
     // A digest of another provider's can't be signed in the service.
     let refused = pair.mine.sign(pair.ours, Some(c"BLAKE2B-512"), &[], MESSAGE).unwrap_err();
     assert!(refused.detail.contains("millstream.isolated=no"), "{refused:?}");

@@ -346,6 +346,11 @@ fn agreements_are_the_default_providers() {
         assert_eq!(derived.len(), 40);
         assert_eq!(derived, other.agree_with(&theirs, &their_peer, &params, 64).unwrap(), "{curve:?}");
         // A short place has the front of the secret.
+        for mut mode in [0, 1] {
+            let cofactor = [Param::int(c"ecdh-cofactor-mode", &mut mode)];
+            let agreed = mine.agree_with(&ours, &peer, &cofactor, 256).unwrap();
+            assert_eq!(agreed, mine.agree(&ours, &peer).unwrap(), "{curve:?}");
+        }
         let short = mine.agree_with(&ours, &peer, &[], 20);
         assert_eq!(short, other.agree_with(&theirs, &their_peer, &[], 20), "{curve:?}");
         // A peer of another curve.

@@ -27,7 +27,7 @@ pub struct Exchange {
     peer: Option<Key<Ec>>,
     /// The context of the other provider, which has all parameters; it is made when it is needed.
     others: Option<Context>,
-    /// True if a parameter was set: all of them are for what the engine does not do.
+    /// True if a parameter was set that is for what the engine does not do.
     handed: bool,
     count: Count,
 }
@@ -51,16 +51,20 @@ impl Exchange {
     /// Begins an agreement with a key of ours.
     pub fn begin(&mut self, key: &Key<Ec>, params: Params<'_>) -> Result<()> {
         (self.key, self.peer, self.others) = (Some(key.clone()), None, None);
-        self.handed = !params.is_empty();
+        self.handed = changes(params);
         if let Some(isolated) = key.isolated() {
             self.count.bind(row(self.provider, Place::Isolated, curve_there(isolated), ""));
-            if self.handed {
+            // The other provider examines the parameters, and tells them again.
+            if !params.is_empty() {
                 self.others = Some(self.context(params)?);
             }
             return Ok(());
         }
-        let Some(private) = key.engine().private.as_ref().filter(|_| !self.handed) else {
+        if !params.is_empty() {
             self.others = Some(self.context(params)?);
+        }
+        let Some(private) = key.engine().private.as_ref().filter(|_| !self.handed) else {
+            self.others()?;
             return Ok(());
         };
         let row = row(self.provider, Place::InProcess, private.curve(), private.kernel().name);
@@ -151,6 +155,11 @@ fn pays(private: &PrivateKey) -> bool {
     private.curve() == Curve::P384 || private.kernel().requires.contains(IFMA)
 }
 
+/// Returns true if a parameter makes another secret. The cofactor of these curves is one, so a secret is the same with it and without.
+fn changes(params: Params<'_>) -> bool {
+    params.into_iter().any(|param| param.key() != c"ecdh-cofactor-mode")
+}
+
 fn row(provider: Provider, place: Place, curve: Curve, kernel: &str) -> Row {
     static ROWS: [Rows; 3] = [const { Rows::new() }; 3];
     let name = match curve {
@@ -192,7 +201,7 @@ impl Operation for Exchange {
         if params.is_empty() {
             return Ok(());
         }
-        self.handed = true;
+        self.handed |= changes(params);
         self.others()?.set(params)
     }
 }
