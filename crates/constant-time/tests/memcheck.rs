@@ -75,6 +75,16 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "whether a number is a scalar is why it is refused",
     ),
     (
+        "publickey/src/weierstrass/key.rs",
+        "if is_scalar(curve, &scalar)",
+        "a number that is no scalar is forgotten, and another one drawn",
+    ),
+    (
+        "publickey/src/ecdsa/presign.rs",
+        "if limbs::zero_mask(r)",
+        "a zero makes no presignature, and nobody has seen one",
+    ),
+    (
         "publickey/src/ffdh/key.rs",
         "if words::less(&key.exponent, &order)",
         "whether a number is an exponent of the group is why it is refused",

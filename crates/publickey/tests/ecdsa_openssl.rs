@@ -6,7 +6,9 @@ mod nist_common;
 use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
 use millstream_publickey::ecdh::AgreeJob;
-use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, SignJob, VerifyJob};
+use millstream_publickey::ecdsa::{
+    Curve, Lanes, Message, Presignature, PrivateKey, PublicKey, SignJob, VerifyJob,
+};
 use millstream_publickey::weierstrass::P256_LANES;
 use millstream_testkit::Ran;
 use nist_common::{Repeatable, signature_of_der};
@@ -83,6 +85,30 @@ fn one_key(key: &PrivateKey, other: &PrivateKey, random: &mut Repeatable) {
     deriver.set_peer(&their_peer).unwrap();
     assert_eq!(*key.agree(&other.public()).unwrap(), deriver.derive_to_vec().unwrap());
     assert_eq!(PublicKey::new(Features::none(), curve, &short).unwrap(), key.public());
+}
+
+/// Signatures whose nonces were computed before.
+#[test]
+fn presignatures() {
+    let mut random = Repeatable(millstream_testkit::Random::new(3));
+    for features in [Features::hardware(), Features::none()] {
+        let lanes = Lanes::new(features);
+        let mut places = [const { Presignature::NONE }; 8];
+        for round in 0..10 {
+            let key = PrivateKey::generate(features, Curve::P256, &mut random).unwrap();
+            lanes.presign(features, &mut random, &mut places).unwrap();
+            for place in places.iter_mut().take(lanes.presignatures()) {
+                let digest = random.0.bytes([20, 32, 48, 64][round % 4]);
+                let message = Message::digest(Hash::Sha256, &digest);
+                let signature = key.sign_presigned(&message, place.take().unwrap()).unwrap();
+                let (r, s) = signature.split_at(32);
+                let (r, s) = (BigNum::from_slice(r).unwrap(), BigNum::from_slice(s).unwrap());
+                let pair = EcdsaSig::from_private_components(r, s).unwrap();
+                assert!(pair.verify(&digest, &theirs(&key)).unwrap());
+                assert!(place.take().is_none(), "it serves once");
+            }
+        }
+    }
 }
 
 /// Many operations at once, each with a key of its own.

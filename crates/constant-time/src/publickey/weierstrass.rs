@@ -2,8 +2,9 @@
 
 use millstream_engines::hash::Hash;
 use millstream_publickey::ecdh::AgreeJob;
-use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, SignJob};
+use millstream_publickey::ecdsa::{Curve, Lanes, Message, Presignature, PrivateKey, PublicKey, SignJob};
 use millstream_publickey::weierstrass::{P256_LANES, PublicJob};
+use millstream_publickey::{Error, Random};
 
 use super::Same;
 use crate::trial::{Run, Trial};
@@ -14,6 +15,18 @@ const LANES: usize = 8;
 
 /// A digest, which is public.
 const DIGEST: [u8; 32] = [0x5a; 32];
+
+/// A source that gives secrets, each as a number below the order.
+struct Given<'a>(&'a [u8]);
+
+impl Random for Given<'_> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        let (first, rest) = self.0.split_at(bytes.len());
+        bytes.copy_from_slice(&below_order(Curve::P256, first));
+        self.0 = rest;
+        Ok(())
+    }
+}
 
 /// Keeps a scalar below the order: the highest bits that the curve does not use are cleared.
 fn below_order(curve: Curve, bytes: &[u8]) -> Vec<u8> {
@@ -98,6 +111,25 @@ pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
                 let mut jobs: Vec<_> = keys.iter().map(|key| SignJob::new(key, &message)).collect();
                 Lanes::with_kernel(bound).sign(&mut jobs, &mut Same);
                 put(parts, jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_vec()));
+            }),
+        ),
+        trial(
+            "presign, and sign with that",
+            2 * len,
+            Box::new(move |bytes, parts| {
+                // The nonces are as secret as the keys.
+                let keys = keys(bytes);
+                let mut presignatures = [const { Presignature::NONE }; LANES];
+                let lanes = Lanes::with_kernel(bound);
+                for places in presignatures.chunks_mut(lanes.presignatures()) {
+                    lanes.presign(row.features, &mut Given(bytes), places).expect("random bytes");
+                }
+                let message = Message::digest(Hash::Sha256, &DIGEST);
+                let signatures = keys.iter().zip(&mut presignatures).map(|(key, place)| {
+                    let presignature = place.take().expect("each place has one");
+                    key.sign_presigned(&message, presignature).expect("numbers above zero").to_vec()
+                });
+                put(parts, signatures);
             }),
         ),
         trial(

@@ -14,6 +14,7 @@ mod given_nonces;
 mod lanes;
 mod message;
 mod nonce;
+mod presign;
 mod signature;
 
 use zeroize::Zeroizing;
@@ -23,6 +24,8 @@ pub use crate::weierstrass::{
 };
 pub use lanes::{SignJob, VerifyJob};
 pub use message::Message;
+#[doc(hidden)]
+pub use presign::Presignature;
 pub use signature::{MAX_SIGNATURE, Signature};
 
 use crate::weierstrass::ops::{Pair, Secret, Words};
