@@ -26,6 +26,7 @@ mod stack;
 mod sync;
 pub mod tally;
 mod unread;
+mod vmclock;
 
 pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;
@@ -40,6 +41,7 @@ pub use secret::{SecretBytes, SecretMemory};
 pub use signals::without_signals;
 pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
 pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};
+pub use vmclock::VmGeneration;
 
 /// Pins the calling thread, and the threads it starts, to a processor.
 ///

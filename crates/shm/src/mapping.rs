@@ -69,6 +69,17 @@ impl Mapping {
         Mapping::own(base, len, false)
     }
 
+    /// Maps the first page that a device shows, for reading. A forked child has it too.
+    ///
+    /// # Errors
+    /// The system's; also where the device can't be mapped.
+    pub(crate) fn of_device(device: &std::fs::File) -> io::Result<Arc<Self>> {
+        let len = rustix::param::page_size();
+        // SAFETY: as in `of`.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, device, 0)? };
+        Mapping::own(base, len, false)
+    }
+
     fn own(base: *mut std::ffi::c_void, len: usize, shared: bool) -> io::Result<Arc<Self>> {
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping { base, len, shared };
