@@ -197,7 +197,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Adds an arena, with what the configuration allows.
     pub fn add_grant_with(&mut self, arena: A, config: GrantConfig) -> GrantId {
-        let GrantConfig { key_slots, algorithms, key_memory, label } = config;
+        let GrantConfig { key_slots, algorithms, key_memory, label, presigns } = config;
         let keys = KeySlots::with_memory(key_slots, key_memory);
         let (policy, queues) = (policy(algorithms), Vec::new());
         GrantId(self.grants.insert(Grant {
@@ -205,6 +205,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             keys,
             policy,
             label,
+            presigns,
             queues,
             paused: false,
             calm: Calm::default(),
@@ -221,6 +222,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
         drop(grant);
         self.forget_staged();
+        self.forget_needless_presignatures();
     }
 
     /// Changes which algorithms a grant may use, and returns true if there is such a grant. Words that are held already are

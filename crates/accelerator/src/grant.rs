@@ -30,12 +30,20 @@ pub struct GrantConfig {
     pub key_memory: Option<SharedKeyMemory>,
     /// The grant's name in tracepoints.
     pub label: u64,
+    /// True when its signatures may use presignatures: see [`Accelerator::keep_presignatures`](crate::Accelerator::keep_presignatures).
+    pub presigns: bool,
 }
 
 impl GrantConfig {
     /// Allows any algorithm, and that many keys on the heap.
     pub fn new(key_slots: usize) -> Self {
-        GrantConfig { key_slots, algorithms: AlgorithmSet::all(), key_memory: None, label: 0 }
+        GrantConfig {
+            key_slots,
+            algorithms: AlgorithmSet::all(),
+            key_memory: None,
+            label: 0,
+            presigns: false,
+        }
     }
 }
 
@@ -46,6 +54,7 @@ impl fmt::Debug for GrantConfig {
             .field("algorithms", &self.algorithms)
             .field("key_memory", &self.key_memory.as_ref().map_or("heap", |_| "given"))
             .field("label", &self.label)
+            .field("presigns", &self.presigns)
             .finish()
     }
 }
@@ -57,6 +66,8 @@ pub(crate) struct Grant<A> {
     /// in more than one piece.
     pub(crate) policy: Option<Box<AlgorithmSet>>,
     pub(crate) label: u64,
+    /// True when its signatures may use presignatures.
+    pub(crate) presigns: bool,
     /// The grant's queues, in the order in which they were added.
     pub(crate) queues: Vec<Id>,
     /// True when no more of its words are taken.

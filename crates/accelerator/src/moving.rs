@@ -59,6 +59,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         });
         let queues = queues.collect();
         self.forget_staged();
+        self.forget_presignatures();
         self.calm.retain(|grant| *grant as usize != id.0.index());
         Some(Released { queues, keys: self.grants.remove(id.0)?.keys })
     }
@@ -85,12 +86,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         queues: impl IntoIterator<Item = (M, M, MovedQueue)>,
         keys: KeySlots,
     ) -> Result<(GrantId, Vec<QueueId>), Corrupt> {
-        let GrantConfig { algorithms, label, .. } = config;
+        let GrantConfig { algorithms, label, presigns, .. } = config;
         let grant = GrantId(self.grants.insert(Grant {
             arena,
             keys,
             policy: policy(algorithms),
             label,
+            presigns,
             queues: Vec::new(),
             paused: false,
             calm: Calm::default(),

@@ -258,7 +258,15 @@ fn with_pair<'a>(
         SignatureScheme::of_word(checked.algorithm, checked.hash, checked.parameter).ok_or(Status::Parameter)
     };
     let work = match checked.opcode {
-        Opcode::Sign => sign(keys.private()?, scheme()?, source, out),
+        Opcode::Sign => {
+            let mut work = sign(keys.private()?, scheme()?, source, out);
+            if keys.presigns
+                && let Ok(Work::Sign(sign)) = &mut work
+            {
+                sign.permit_presignature();
+            }
+            work
+        }
         Opcode::Agree => agree(keys.private()?, source),
         Opcode::Verify => {
             let key = keys.verifying.ok_or(Status::Key)?;

@@ -11,7 +11,7 @@ use millstream_engines::ipsum::IpChecksum;
 use crate::algorithms::every_lane;
 use crate::alone::run_alone;
 use crate::operation::Operation;
-use crate::pairs::Pairs;
+use crate::pairs::{Pairs, Presignatures, Watch};
 use crate::source::{FillRandom, Source, UnitRandom};
 use crate::stats::Filled;
 use crate::work::{Checksum, Partial, Work};
@@ -317,6 +317,26 @@ impl Unit {
     /// Has the unit take its random bytes from a function of its host, in place of a generator of its own.
     pub fn set_random(&mut self, fill: FillRandom) {
         self.source = Source::Host(fill);
+    }
+
+    /// Keeps presignatures: see [`Accelerator::keep_presignatures`](crate::Accelerator::keep_presignatures).
+    pub(crate) fn keep_presignatures(&mut self, watch: Box<dyn Watch>) {
+        self.pairs.presigned.keep(watch);
+    }
+
+    /// Makes some presignatures, and returns true if they were made.
+    pub(crate) fn presign(&mut self) -> bool {
+        self.pairs.presign(self.features, self.source.random())
+    }
+
+    /// Returns the lanes for private keys, which keep the presignatures.
+    pub(crate) fn pairs(&mut self) -> &mut Pairs {
+        &mut self.pairs
+    }
+
+    /// Returns the counts of the presignatures; zeros where none are kept.
+    pub(crate) fn presignatures(&self) -> Presignatures {
+        self.pairs.presigned.counts()
     }
 
     /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`]. Without any ECDSA has the nonces of RFC 6979, and a signature with

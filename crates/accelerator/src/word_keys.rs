@@ -68,6 +68,8 @@ pub(crate) struct WordKeys<'a> {
     pub(crate) mac_key: Option<KeyRef<'a>>,
     /// The public key to verify with.
     pub(crate) verifying: Option<&'a VerifyingKey>,
+    /// True when a signature may use a presignature.
+    pub(crate) presigns: bool,
 }
 
 impl<'a> WordKeys<'a> {
@@ -95,6 +97,7 @@ pub(crate) fn find_keys<'a, A>(
         },
         mac_key: find_key(checked.mac_key, grant, mac_key, checked.hash, Demand::of_mac_key(checked))?,
         verifying,
+        presigns: grant.presigns,
     })
 }
 

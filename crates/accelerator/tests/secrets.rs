@@ -27,11 +27,14 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use case::{Case, every_kind, random_case};
-use millstream_accelerator::{Generator, LocalArena};
-use millstream_cwq::Algorithm;
+use millstream_accelerator::{Generator, LocalArena, Watch};
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, Opcode, Status};
+use millstream_engines::hash::Hash;
+use millstream_publickey::ecdsa::{Curve, Lanes, Message, Presignature, PrivateKey};
 use millstream_testkit::Random;
 use needles::Needles;
 use queue::{Form, Station};
@@ -320,6 +323,132 @@ fn random_bytes_are_forgotten(stack: &mut [u128]) {
     }
 }
 
+/// A clock that the test sets.
+struct Clock(Arc<AtomicU64>);
+
+impl Watch for Clock {
+    fn look(&mut self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Draws nonces as an accelerator does that was seeded alike, and adds what may not be found of their presignatures: all but r, which is public.
+fn add_presignatures(needles: &mut Needles, generator: &mut Generator) -> usize {
+    let lanes = Lanes::new(case::features());
+    let mut places = [const { Presignature::NONE }; 8];
+    let places = &mut places[..lanes.presignatures()];
+    lanes.presign(case::features(), generator, places).expect("random bytes");
+    let key = PrivateKey::new(case::features(), Curve::P256, &[9; 32]).expect("a scalar");
+    let message = Message::digest(Hash::Sha256, &[1; 32]);
+    for place in places.iter_mut() {
+        let at = std::ptr::from_ref(place).cast::<u64>();
+        // SAFETY: the value lies there; its last word has padding, which is left out.
+        let words = unsafe { std::slice::from_raw_parts(at, size_of::<Presignature>() / 8 - 1) }.to_vec();
+        let signature =
+            key.sign_presigned(&message, place.take().expect("made")).expect("numbers above zero");
+        let r: Vec<u64> =
+            signature[..32].chunks(8).map(|limb| u64::from_be_bytes(limb.try_into().unwrap())).collect();
+        for word in words.iter().filter(|word| **word > 1 && !r.contains(word)) {
+            needles.add("a presignature", &word.to_le_bytes());
+        }
+    }
+    places.len()
+}
+
+/// Presignatures lie in the accelerator until they serve, or are old, or their grant moves: not longer.
+fn presignatures_are_forgotten(stack: &mut [u128]) {
+    const SEED: [u8; 32] = [0x17; 32];
+    for (features, without) in [(Features::hardware(), ""), (Features::none(), "all")] {
+        case::set_features(features);
+        stack.fill(0);
+        USED.store(0, Ordering::Relaxed);
+        let begin = BEGIN.load(Ordering::Relaxed);
+        // SAFETY: as in `run`.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(begin).write_bytes(0, 4 << 20) };
+        let region = || {
+            let used = USED.load(Ordering::Relaxed);
+            // SAFETY: as in `run`; nobody changes it while it is looked at.
+            unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(begin), used) }
+        };
+        let (arena, clock) = (Arc::new(LocalArena::new(1 << 20)), Arc::new(AtomicU64::new(0)));
+        let mut station = None;
+        on_stack(stack, &mut || {
+            ARMED.store(true, Ordering::Relaxed);
+            let mut made = Station::new(arena.clone(), 128);
+            made.accelerator.seed(&SEED);
+            made.accelerator.keep_presignatures(Box::new(Clock(clock.clone())));
+            assert!(made.accelerator.set_presigns(made.grant, true));
+            station = Some(made);
+            ARMED.store(false, Ordering::Relaxed);
+        });
+        let (mut station, mut generator) = (station.expect("made"), Generator::new(features, &SEED));
+        let mut random = Random::new(54);
+        let kinds = every_kind();
+        let kind = kinds.iter().find(|kind| kind.opcode == Opcode::Sign && kind.algorithm == Algorithm::P256);
+        let kind = kind.expect("a kind that signs");
+        let sign = |station: &mut Station<Arc<LocalArena>>, stack: &mut [u128], random: &mut Random| {
+            // With parameter 0 the nonce is random.
+            let case = Case { parameter: 0, ..random_case(random, kind, 32) };
+            let word = station.lay(&case, 1, Form { carried: false, gather: false }).word;
+            station.client.submissions.push(&word.to_words()).expect("room");
+            station.client.submissions.publish();
+            on_stack(stack, &mut || {
+                ARMED.store(true, Ordering::Relaxed);
+                assert_eq!(station.accelerator.step(0), 1);
+                ARMED.store(false, Ordering::Relaxed);
+            });
+            assert_eq!(station.client.completed().expect("it ended").status(), Some(Status::Ok));
+        };
+        // The first signature asks in vain, and draws what hedges its nonce.
+        sign(&mut station, stack, &mut random);
+        generator.fill(&mut [0; 32]).expect("random bytes");
+        let (mut needles, mut made) = (Needles::default(), 0);
+        let mut presign =
+            |station: &mut Station<Arc<LocalArena>>, stack: &mut [u128], needles: &mut Needles| {
+                on_stack(stack, &mut || {
+                    ARMED.store(true, Ordering::Relaxed);
+                    assert!(station.accelerator.wants_presignatures() && station.accelerator.presign());
+                    ARMED.store(false, Ordering::Relaxed);
+                });
+                let added = add_presignatures(needles, &mut generator);
+                assert!(!needles.scan(region()).is_empty(), "the scan finds presignatures");
+                made += added as u64;
+                added
+            };
+        for _ in 0..presign(&mut station, stack, &mut needles) {
+            sign(&mut station, stack, &mut random);
+        }
+        let taken = station.accelerator.presignatures();
+        assert_eq!((taken.ready, taken.dropped), (0, 0));
+        type Forget = fn(&mut Station<Arc<LocalArena>>, &AtomicU64);
+        let ways: [Forget; 4] = [
+            |_, _| {},
+            |station, _| station.accelerator.forget_presignatures(),
+            |station, _| {
+                let other = station.accelerator.add_grant(Arc::new(LocalArena::new(64)), 0);
+                drop(station.accelerator.release_grant(other).expect("a grant"));
+            },
+            // Nobody has asked for so long that no more are made after this.
+            |station, clock| {
+                clock.fetch_add(5_000_000_000, Ordering::Relaxed);
+                assert_eq!(station.accelerator.age_presignatures(), None);
+                assert!(!station.accelerator.wants_presignatures());
+            },
+        ];
+        for (way, forget) in ways.iter().enumerate() {
+            if way > 0 {
+                presign(&mut station, stack, &mut needles);
+            }
+            forget(&mut station, &clock);
+            on_stack(stack, &mut wipe_stack);
+            assert_eq!(needles.scan(region()), BTreeMap::new(), "without [{without}], way {way}");
+            assert_eq!(needles.scan(&bytes_of(stack)), BTreeMap::new(), "without [{without}], way {way}");
+        }
+        let counts = station.accelerator.presignatures();
+        assert_eq!((counts.ready, counts.taken, counts.taken + counts.dropped), (0, taken.taken, made));
+    }
+}
+
 /// Cases of a kind, whose keys are long enough to be recognised.
 fn some_cases(random: &mut Random, kind: &Case, count: usize, len: usize) -> Vec<Case> {
     let case = |_| loop {
@@ -343,6 +472,7 @@ fn nothing_of_a_key_is_left() {
     let mut stack = vec![0_u128; (512 << 10) / 16];
     finds(&mut stack);
     random_bytes_are_forgotten(&mut stack);
+    presignatures_are_forgotten(&mut stack);
     let mut random = Random::new(51);
     let mut all = Left::default();
     for (features, without) in needles::subsets() {

@@ -3,6 +3,7 @@
 //! Works of one kind go side by side in the engines' lanes, whoever they are from and whatever their keys.
 
 mod agree;
+mod presigned;
 mod public_key;
 mod random;
 mod rsa;
@@ -16,7 +17,10 @@ use millstream_cpu::Features;
 use millstream_engines::Error;
 use millstream_publickey::{Error as PairError, ecdsa, ed25519, rsa as rsa_engine, x25519};
 
+use crate::source::UnitRandom;
 pub(crate) use agree::Agree;
+pub(crate) use presigned::Presigned;
+pub use presigned::{Presignatures, Watch};
 pub(crate) use public_key::PublicKey;
 pub(crate) use rsa::Rsa;
 pub use scheme::{DecryptionScheme, SignatureScheme};
@@ -34,6 +38,7 @@ pub(crate) struct Pairs {
     x25519: x25519::Lanes,
     curves: ecdsa::Lanes,
     rsa: rsa_engine::Lanes,
+    pub(crate) presigned: Presigned,
 }
 
 impl Pairs {
@@ -44,7 +49,22 @@ impl Pairs {
             x25519: x25519::Lanes::new(features),
             curves: ecdsa::Lanes::new(features),
             rsa: rsa_engine::Lanes::new(features),
+            presigned: Presigned::default(),
         }
+    }
+}
+
+impl Pairs {
+    /// Returns true when the pool of presignatures wants more.
+    pub(crate) fn wants_presignatures(&mut self) -> bool {
+        self.presigned.pool().is_some_and(|pool| pool.wants(&self.curves))
+    }
+
+    /// Makes presignatures for the pool, and returns true if they were made.
+    pub(crate) fn presign(&mut self, features: Features, random: Option<UnitRandom<'_>>) -> bool {
+        let Pairs { presigned, curves, .. } = self;
+        let (Some(pool), Some(mut random)) = (presigned.pool(), random) else { return false };
+        pool.fill(features, curves, &mut random)
     }
 }
 

@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 use millstream_engines::Error;
 use millstream_engines::hash::Hash;
+use millstream_publickey::ecdsa::Curve;
 use millstream_publickey::{Error as PairError, ecdsa, ed25519};
 
 use super::random::Draw;
@@ -21,6 +22,8 @@ pub(crate) enum Sign<'a> {
         hash: Hash,
         digest: &'a [u8],
         deterministic: bool,
+        /// True when a presignature may be used.
+        presigned: bool,
         signature: Option<Result<ecdsa::Signature, PairError>>,
     },
 }
@@ -38,7 +41,14 @@ impl<'a> Sign<'a> {
         deterministic: bool,
         digest: &'a [u8],
     ) -> Self {
-        Sign::Ecdsa { key, hash, digest, deterministic, signature: None }
+        Sign::Ecdsa { key, hash, digest, deterministic, presigned: false, signature: None }
+    }
+
+    /// Permits that a presignature is used, where there is one for it.
+    pub(crate) fn permit_presignature(&mut self) {
+        if let Sign::Ecdsa { key, deterministic: false, presigned, .. } = self {
+            *presigned = key.curve() == Curve::P256;
+        }
     }
 
     pub(crate) fn result(&self) -> Result<(), Error> {
@@ -60,11 +70,35 @@ impl<'a> Sign<'a> {
 
 impl Pairs {
     pub(crate) fn sign(&self, works: &mut [&mut Sign<'_>], random: Option<UnitRandom<'_>>) {
+        if self.sign_presigned(works, random.is_some()) {
+            return;
+        }
         let random = &mut Draw(random);
         for works in works.chunks_mut(BATCH) {
             self.sign_ed25519(works);
             self.sign_ecdsa(works, random);
         }
+    }
+
+    /// Makes the signatures for which there are presignatures, and returns true if those were all. Without random bytes signatures are
+    /// deterministic.
+    fn sign_presigned(&self, works: &mut [&mut Sign<'_>], hedged: bool) -> bool {
+        let may = |work: &&mut Sign<'_>| matches!(work, Sign::Ecdsa { presigned: true, .. });
+        if !hedged || !works.iter().any(may) {
+            return false;
+        }
+        let Some(mut pool) = self.presigned.asked() else { return false };
+        let mut left = works.len();
+        for work in works {
+            if let Sign::Ecdsa { key, hash, digest, presigned: true, signature, .. } = &mut **work
+                && let Some(presignature) = pool.take()
+            {
+                let message = ecdsa::Message::digest(*hash, digest);
+                *signature = key.sign_presigned(&message, presignature).map(Ok);
+                left -= usize::from(signature.is_some());
+            }
+        }
+        left == 0
     }
 
     fn sign_ed25519(&self, works: &mut [&mut Sign<'_>]) {
@@ -86,7 +120,9 @@ impl Pairs {
         let hedged = random.0.is_some();
         let mut messages = ArrayVec::<_, BATCH>::new();
         for work in works {
-            if let Sign::Ecdsa { key, hash, digest, deterministic, signature } = &mut **work {
+            if let Sign::Ecdsa { key, hash, digest, deterministic, signature: signature @ None, .. } =
+                &mut **work
+            {
                 let message = ecdsa::Message::digest(*hash, digest);
                 // A nonce that nothing hedges is that of RFC 6979: as good, but for faults that someone provokes.
                 messages.push((*key, message, *deterministic || !hedged, signature));
