@@ -94,6 +94,9 @@ impl Broker {
             return Err(Error::NoAccelerators);
         }
         let policy = load(&config)?;
+        if policy.precomputes_anywhere() {
+            tracing::warn!("{PRECOMPUTES}");
+        }
         let means = Means {
             descriptors: process::descriptors_for_clients(config.accelerators),
             memory: process::memory(),
@@ -455,6 +458,9 @@ impl Broker {
             say!(self.chatter, by, Kind::Reload, error, error = %plain(&error), "the mode of the socket can't be changed");
         }
         say!(self.chatter, by, Kind::Reload, info, grants = self.grants.len(), "reload");
+        if self.policy.precomputes_anywhere() {
+            say!(self.chatter, by, Kind::Reload, warn, "{PRECOMPUTES}");
+        }
         for id in self.grants.keys().copied().collect::<Vec<_>>() {
             self.apply_policy(id);
         }
@@ -488,6 +494,10 @@ impl Broker {
         }
     }
 }
+
+/// The warning about a policy with precomputed nonces.
+const PRECOMPUTES: &str = "the policy has `precompute = \"on\"`: whoever restores a snapshot of this machine's memory twice, or reads \
+    it, can find the P-256 keys of those whom that is for";
 
 fn load(config: &Config) -> Result<Policy, Error> {
     match &config.policy {

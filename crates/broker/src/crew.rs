@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use millstream_cpu::VARIABLE;
 use millstream_cwq::AlgorithmSet;
-use millstream_protocol::Order;
+use millstream_protocol::{Order, Presigned};
 use millstream_shm::{Socket, pair};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -150,6 +150,8 @@ pub(crate) struct Worker {
     pub(crate) is_shared: bool,
     /// The number of times it went to sleep, when last counted.
     pub(crate) sleeps: u64,
+    /// The presignatures, when last counted.
+    pub(crate) presigned: Presigned,
     /// The number of processes in a row that did not live long.
     failures: u32,
     pub(crate) restart_at: Option<Instant>,
@@ -169,6 +171,7 @@ impl Worker {
             stuck: config.stuck,
             is_shared: false,
             sleeps: 0,
+            presigned: Presigned::default(),
             failures: 0,
             restart_at: None,
             dying: Vec::new(),

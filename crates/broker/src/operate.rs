@@ -179,6 +179,7 @@ impl Broker {
             sandbox: traits.sandbox.to_string(),
             key_memory: traits.key_memory.to_string(),
             private_keys: worker.is_private,
+            presigned: worker.presigned.clone(),
         }
     }
 

@@ -81,7 +81,9 @@ impl Broker {
                     self.order(index, &Order::Watch {}, vec![page], Purpose::Watch);
                 }
             }
-            Report::Worker { sleeps } => self.crew[index].sleeps = sleeps,
+            Report::Worker { sleeps, presigned } => {
+                (self.crew[index].sleeps, self.crew[index].presigned) = (sleeps, presigned);
+            }
             Report::Counts { grant, counts } => {
                 let serves = self.count_work(index, grant, &counts);
                 if let Some(survey) = self.surveys.current.as_mut().filter(|_| serves) {

@@ -84,6 +84,19 @@ pub trait Hosted: Sized {
     #[inline]
     fn idles(&mut self, _idle: Duration) {}
 
+    /// Does a piece of work that others will profit from, when nothing was served for so long. Returns true while there is more of
+    /// that, or the time for it will come: then the thread does not sleep yet.
+    #[inline]
+    fn works_ahead(&mut self, _idle: Duration) -> bool {
+        false
+    }
+
+    /// Returns for how long the thread may sleep though nobody rings; none where there is no limit.
+    #[inline]
+    fn sleeps_at_most(&mut self) -> Option<Duration> {
+        None
+    }
+
     /// Prepares for sleep.
     #[inline]
     fn before_sleep(&mut self, _now: Instant) {}
@@ -186,7 +199,7 @@ impl<H: Hosted, B: Bell> Host<'_, H, B> {
         let now = Instant::now();
         let idle = now.duration_since(*self.idle_since.get_or_insert(now));
         self.hosted.idles(idle);
-        if idle < self.patience.time() || self.mailbox.is_told() {
+        if self.hosted.works_ahead(idle) || idle < self.patience.time() || self.mailbox.is_told() {
             return;
         }
         self.hosted.before_sleep(now);
@@ -194,7 +207,8 @@ impl<H: Hosted, B: Bell> Host<'_, H, B> {
             if !self.slept {
                 self.patience.was_in_vain();
             }
-            self.sleep(None);
+            let limit = self.hosted.sleeps_at_most();
+            self.sleep(limit);
             self.slept = true;
             if H::Sleep::LOOKS_AGAIN {
                 self.idle_since = None;

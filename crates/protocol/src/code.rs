@@ -4,8 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// The version. In version 1 there were no private keys.
-pub const VERSION: u16 = 2;
+/// The version. In version 1 there were no private keys, in version 2 no presignatures.
+pub const VERSION: u16 = 3;
 
 /// The longest message, in bytes.
 pub const MAX_BYTES: usize = 4096;

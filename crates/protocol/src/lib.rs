@@ -29,7 +29,8 @@ mod secure;
 pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
-    NoncesLeft, Order, QueueCounts, Refusal, Reply, Report, Request, Use, UseStatus, Wanted, WorkerStatus,
+    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, Use, UseStatus, Wanted,
+    WorkerStatus,
 };
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
 

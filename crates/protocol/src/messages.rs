@@ -29,6 +29,23 @@ fields! {
         makes_nonces: bool,
         /// True when no key may be exported.
         keeps_keys: bool,
+        /// Says when signatures may use nonces that were computed before: never with 0, always with 2, and with 1 where the worker sees
+        /// whether the machine was restored from a snapshot, or runs on no hypervisor.
+        precompute: u8,
+    }
+}
+
+fields! {
+    /// The presignatures of a worker for private keys.
+    Presigned {
+        /// The number of grants that may use them.
+        grants: u32,
+        /// Presignatures that are ready.
+        ready: u64,
+        /// Presignatures that signatures were made with.
+        taken: u64,
+        /// Presignatures that were wiped unused.
+        dropped: u64,
     }
 }
 
@@ -144,6 +161,8 @@ fields! {
         key_memory: String,
         /// True when it serves private keys, and nothing else.
         private_keys: bool,
+        /// The presignatures.
+        presigned: Presigned,
     }
 }
 
@@ -489,6 +508,8 @@ messages! {
         Worker = 4 {
             /// The number of times it went to sleep.
             sleeps: u64,
+            /// The presignatures.
+            presigned: Presigned,
         }
         /// A grant's counts.
         Counts = 5 {

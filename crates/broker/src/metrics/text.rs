@@ -116,15 +116,28 @@ fn of_workers(registry: &mut Registry, workers: &[WorkerStatus], totals: &Totals
     let counter = Family::<OfWorker, Counter>::default;
     let (sleeps, batches, batched) = (counter(), counter(), counter());
     let grants = Family::<OfWorker, Gauge>::default();
+    let (ready, taken, dropped) = (Family::<OfWorker, Gauge>::default(), counter(), counter());
     for worker in workers {
         let (of, total) = (OfWorker { worker: worker.worker }, totals.of_worker(worker.worker));
         sleeps.get_or_create(&of).inc_by(worker.sleeps);
         grants.get_or_create(&of).set(i64::from(worker.grants));
         batches.get_or_create(&of).inc_by(total.batches);
         batched.get_or_create(&of).inc_by(total.batched);
+        if worker.private_keys {
+            ready.get_or_create(&of).set(i64::try_from(worker.presigned.ready).unwrap_or(i64::MAX));
+            taken.get_or_create(&of).inc_by(worker.presigned.taken);
+            dropped.get_or_create(&of).inc_by(worker.presigned.dropped);
+        }
     }
     registry.register("sleeps", "Times a worker's accelerator went to sleep", sleeps);
     registry.register("grants", "Grants that a worker serves", grants);
+    registry.register(
+        "presignatures_ready",
+        "Nonces of P-256 that were computed before they are needed",
+        ready,
+    );
+    registry.register("presignatures_taken", "Nonces of P-256 that signatures took from those", taken);
+    registry.register("presignatures_dropped", "Nonces of P-256 that were wiped unused", dropped);
     registry.register("batches", "Goes in which a worker executed operations together", batches);
     registry.register("batched", "Operations that were executed in these goes", batched);
     let works = workers

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::accounts::{self, Accounts, Subuids};
-use super::{Limits, Policy, Service, algorithms};
+use super::{Limits, PRECOMPUTE_ON, Policy, Service, algorithms};
 
 /// A place in the text, and the mistake there.
 pub(super) type Fault = (Range<usize>, String);
@@ -88,6 +88,7 @@ macro_rules! section {
             usages: Option<Vec<Spanned<String>>>,
             nonces: Option<Spanned<String>>,
             exportable: Option<bool>,
+            precompute: Option<Spanned<String>>,
         }
 
         impl $name {
@@ -113,6 +114,7 @@ macro_rules! section {
                         forbidden: forbidden_usages(self.usages.as_deref())?,
                         makes_nonces: makes_nonces(self.nonces.as_ref())?,
                         keeps_keys: self.exportable == Some(false),
+                        precompute: precompute(self.precompute.as_ref())?,
                     },
                 })
             }
@@ -294,6 +296,19 @@ fn makes_nonces(said: Option<&Spanned<String>>) -> Result<bool, Fault> {
         Some(other) => {
             let span = said.map(Spanned::span).unwrap_or_default();
             Err((span, format!("nonces = {other:?}: it must be \"any\" or \"worker\"")))
+        }
+    }
+}
+
+/// Returns when signatures may use nonces that were computed before: see [`KeyRules::precompute`].
+fn precompute(said: Option<&Spanned<String>>) -> Result<u8, Fault> {
+    match said.map(|said| said.as_ref().as_str()) {
+        None | Some("off") => Ok(0),
+        Some("auto") => Ok(1),
+        Some("on") => Ok(PRECOMPUTE_ON),
+        Some(other) => {
+            let span = said.map(Spanned::span).unwrap_or_default();
+            Err((span, format!("precompute = {other:?}: it must be \"off\", \"auto\" or \"on\"")))
         }
     }
 }

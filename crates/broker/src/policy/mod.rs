@@ -83,6 +83,9 @@ impl Default for Limits {
 /// The connections of a user to whom the policy gives nothing: enough to be told so, and to ask for a status.
 const CONNECTIONS_OF_STRANGERS: u64 = 16;
 
+/// The value of `KeyRules::precompute` with which it is on whatever the machine is.
+const PRECOMPUTE_ON: u8 = 2;
+
 /// The grant of a client that does not say what it wants, as far as its limits allow.
 const USUAL: Size = Size { queues: 1, depth: 256, arena_bytes: 8 << 20, key_slots: 64 };
 
@@ -261,6 +264,14 @@ impl Policy {
             || self.operator_gids.iter().any(|gid| peer.gids.contains(gid))
     }
 
+    /// Returns true when anybody's signatures use precomputed nonces whatever the machine is, which whoever copies a running machine has to
+    /// know.
+    pub fn precomputes_anywhere(&self) -> bool {
+        let users = self.users.iter().map(|(_, limits)| limits);
+        let all = users.chain(self.groups.iter().map(|(_, limits)| limits)).chain(&self.default);
+        all.into_iter().any(|limits| limits.keys.precompute == PRECOMPUTE_ON)
+    }
+
     /// Returns true when anyone but root and the broker's own user may use the socket.
     pub fn lets_others_in(&self) -> bool {
         let own = rustix::process::geteuid().as_raw();
@@ -356,10 +367,25 @@ mod tests {
         let keys = |uid, gids: &[u32]| policy.limits(&peer(uid, gids)).unwrap().keys.clone();
         assert_eq!(keys(1, &[]), KeyRules::default(), "nothing said, nothing forbidden");
         let encryption = (Usages::ENCRYPT | Usages::DECRYPT | Usages::WRAP | Usages::DERIVE).to_bits();
-        let signer = KeyRules { forbidden: encryption, makes_nonces: false, keeps_keys: true };
+        let signer = KeyRules { forbidden: encryption, keeps_keys: true, ..KeyRules::default() };
         assert_eq!(keys(4001, &[70]), signer);
         let forbidden = Usages::ALL.without(Usages::ENCRYPT).to_bits();
-        assert_eq!(keys(1, &[70]), KeyRules { forbidden, makes_nonces: true, keeps_keys: false });
+        assert_eq!(keys(1, &[70]), KeyRules { forbidden, makes_nonces: true, ..KeyRules::default() });
+    }
+
+    #[test]
+    fn nonces_are_computed_before_only_where_a_section_says_so() {
+        for (said, value, anywhere) in [
+            ("", 0, false),
+            ("precompute = \"off\"", 0, false),
+            ("precompute = \"auto\"", 1, false),
+            ("precompute = \"on\"", 2, true),
+        ] {
+            let policy = parse(&format!("[default]\n[[user]]\nuid = 7\n{said}\n")).unwrap();
+            let of = |uid| policy.limits(&peer(uid, &[])).unwrap().keys.precompute;
+            assert_eq!((of(7), of(8), policy.precomputes_anywhere()), (value, 0, anywhere), "{said}");
+        }
+        assert!(!Policy::own_user().precomputes_anywhere());
     }
 
     #[test]
@@ -431,6 +457,7 @@ mod tests {
             ("[default]\nusages = [\"sign\",\n \"dance\"]\n", 3, "dance"),
             ("[default]\nnonces = \"mine\"\n", 2, "worker"),
             ("[default]\nexportable = 3\n", 2, "exportable"),
+            ("[default]\nprecompute = \"always\"\n", 2, "auto"),
             ("[[user]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
             ("[[group]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
             ("\n[[user]]\nqueues = 1\n", 2, "name"),

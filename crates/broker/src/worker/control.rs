@@ -24,6 +24,7 @@ use super::key_socket::KeySocket;
 use super::keys::Desk;
 use super::memory::KeyRegions;
 use super::moves::{MOVES, Move};
+use super::presigning::Presigning;
 use super::serving::{Mailbox, Serving, WakeCounts};
 use super::share::Share;
 use super::wrapping::Wrapping;
@@ -82,6 +83,8 @@ pub(super) struct Control {
     wrapping: Option<Wrapping>,
     /// The time before which no other key of RSA is made.
     rests_until: Cell<Option<Instant>>,
+    /// Says which grants may use presignatures.
+    presigning: Presigning,
 }
 
 impl Control {
@@ -92,6 +95,7 @@ impl Control {
         features: Features,
         memory: Arc<KeyRegions>,
         wipes: bool,
+        presigning: Presigning,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let number = epoll::EventData::new_u64(BROKER);
@@ -110,6 +114,7 @@ impl Control {
             steps: Counter::of_steps(),
             wrapping: None,
             rests_until: Cell::new(None),
+            presigning,
         })
     }
 
@@ -287,7 +292,7 @@ impl Control {
         keys: Option<Socket>,
     ) -> Result<(), Refused> {
         let Parts { grant, arena, queues, doorbell, mappings, .. } = parts;
-        let (number, config) = (grant.id, config(&grant, &memory));
+        let (number, config) = (grant.id, config(&grant, &memory, self.presigning));
         let adopted = self.ask(move |serving| {
             let (rings, sleepers): (Vec<_>, Vec<_>) = queues
                 .into_iter()
@@ -370,8 +375,10 @@ impl Control {
         let held = self.grants.get_mut(&number).ok_or(Refused::Unknown(number))?;
         change(&mut held.grant);
         let (id, queues) = (held.id, held.queues.clone());
+        let presigns = self.presigning.permits(&held.grant.keys);
         let limited = self.ask(move |serving| {
             serving.accelerator.set_algorithms(id, AlgorithmSet::from_bits(algorithms));
+            serving.accelerator.set_presigns(id, presigns);
             for queue in queues {
                 serving.accelerator.set_weight(queue, weight);
             }
@@ -394,7 +401,7 @@ impl Control {
             self.grants.iter().map(|(number, held)| (*number, held.id, held.queues.clone())).collect();
         let mut counts = Vec::with_capacity(asked.len());
         // Grants are counted by the handful: words have their turn in between, however many queues there are.
-        let sleeps = loop {
+        let (sleeps, presigned) = loop {
             let mut queues = 0;
             let mut few = |(.., of): &(u64, GrantId, Vec<QueueId>)| {
                 queues += of.len();
@@ -406,15 +413,15 @@ impl Control {
                 let count = |(grant, id, queues): &(u64, GrantId, Vec<QueueId>)| {
                     (*grant, count(serving, *grant, *id, queues))
                 };
-                (some.iter().map(count).collect::<Vec<_>>(), serving.sleeps())
+                (some.iter().map(count).collect::<Vec<_>>(), (serving.sleeps(), serving.presigned()))
             });
-            let (some, sleeps) = counted.ok_or(Refused::Ended)?;
+            let (some, own) = counted.ok_or(Refused::Ended)?;
             counts.extend(some);
             if asked.is_empty() {
-                break sleeps;
+                break own;
             }
         };
-        let _ = self.report(&Report::Worker { sleeps });
+        let _ = self.report(&Report::Worker { sleeps, presigned });
         for (grant, counts) in counts {
             let _ = self.report(&Report::Counts { grant, counts });
         }

@@ -12,6 +12,7 @@ use millstream_protocol::{Grant, STATE_BYTES};
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, plain};
 
 use super::memory::{Hand, SharedArena};
+use super::presigning::Presigning;
 
 /// The most keys a grant may hold: handles have no more numbers.
 const MOST_SLOTS: u32 = 1 << 16;
@@ -124,12 +125,13 @@ impl Parts {
 }
 
 /// Returns what an accelerator is told of a grant.
-pub(super) fn config(grant: &Grant, memory: &SharedKeyMemory) -> GrantConfig {
+pub(super) fn config(grant: &Grant, memory: &SharedKeyMemory, presigning: Presigning) -> GrantConfig {
     GrantConfig {
         key_slots: grant.key_slots as usize,
         algorithms: AlgorithmSet::from_bits(grant.algorithms),
         key_memory: Some(memory.clone()),
         label: grant.id,
+        presigns: presigning.permits(&grant.keys),
     }
 }
 

@@ -19,6 +19,7 @@ mod key_socket;
 mod keys;
 mod memory;
 mod moves;
+mod presigning;
 mod private;
 mod sandbox;
 mod seeding;
@@ -42,7 +43,8 @@ use millstream_protocol::Report;
 use millstream_shm::{Doorbell, SecretMemory, plain, spawn_on_secret_stack};
 
 use control::Control;
-use private::Private;
+use presigning::{Machine, Presigning};
+use private::{Heap, Private};
 use sandbox::Filter;
 use serving::{Mailbox, Serving};
 
@@ -176,6 +178,9 @@ pub fn run(config: Config) -> Result<(), Error> {
     std::mem::forget(keys.clone());
     let features = Features::active().map_err(Error::Features)?;
     let way = Way::active().map_err(Error::Way)?;
+    // Presignatures lie on the heap, so that has to be memory for keys.
+    let machine = (config.private_keys && heap == Heap::Secret).then(Machine::look_at);
+    let presigning = Presigning::of(machine.as_ref());
     let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
     let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
     let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
@@ -191,11 +196,12 @@ pub fn run(config: Config) -> Result<(), Error> {
         (features, way),
         reserve,
         wipes,
+        machine,
         mailbox.clone(),
         doorbells.clone(),
     )?;
-    let control =
-        Control::new(socket, mailbox, doorbells, features, keys, wipes).map_err(Error::Descriptors)?;
+    let control = Control::new(socket, mailbox, doorbells, features, keys, wipes, presigning)
+        .map_err(Error::Descriptors)?;
     let filter = Arc::new(filter);
     let (of_thread, config) = (filter.clone(), config.clone());
     let end = on_secret_stack(c"control", stack, move || {
@@ -258,6 +264,7 @@ fn spawn(
     (features, way): (Features, Way),
     reserve: Reserve,
     wipes: bool,
+    machine: Option<Machine>,
     mailbox: Arc<Mailbox>,
     doorbells: Arc<OwnedFd>,
 ) -> Result<Receiver<()>, Error> {
@@ -267,6 +274,9 @@ fn spawn(
         let turns = if config.private_keys { Turns::of_private_keys() } else { Turns::default() };
         let mut serving = Serving::new(features, pace, turns, wipes, reserve, doorbells);
         serving.accelerator.set_way(way);
+        if let Some(machine) = machine {
+            serving.accelerator.keep_presignatures(Box::new(machine));
+        }
         let begun = pin(config.cpu)
             .and_then(|()| filter.apply().map_err(Error::Sandbox))
             .and_then(|()| serving.seed().map_err(Error::Seed));

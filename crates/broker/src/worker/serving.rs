@@ -6,11 +6,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, QueueId, Reserve, Turns};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Presignatures, QueueId, Reserve, Turns};
 use millstream_cpu::Features;
 use millstream_cwq::Completion;
 use millstream_cwq::ring::Producer;
 use millstream_host::{Blocked, End, Hosted, Pace};
+use millstream_protocol::Presigned;
 use millstream_shm::{Doorbell, Words, sleep, wipe_stack};
 
 use super::doorbells::Doorbells;
@@ -178,6 +179,12 @@ impl Serving {
         self.doorbells.sleeps()
     }
 
+    /// Returns the counts of the presignatures.
+    pub(super) fn presigned(&self) -> Presigned {
+        let Presignatures { ready, taken, dropped } = self.accelerator.presignatures();
+        Presigned { grants: self.accelerator.presigning() as u32, ready, taken, dropped }
+    }
+
     /// Serves until the mailbox says to end.
     pub(super) fn run(mut self, mailbox: &Mailbox) {
         let pace = self.pace;
@@ -189,6 +196,7 @@ impl Serving {
             {}
         }
         self.accelerator.flush();
+        self.accelerator.forget_presignatures();
         self.wipe();
         for client in self.clients.values() {
             sleep::wake(client.completions.sleep_word());
@@ -297,6 +305,7 @@ impl Hosted for Serving {
 
     fn wake_up(&mut self) {
         self.seeding.renew(&mut self.accelerator);
+        self.accelerator.age_presignatures();
         self.answer();
         self.accelerator.wake();
     }
@@ -345,6 +354,25 @@ impl Hosted for Serving {
     #[inline]
     fn idles(&mut self, idle: Duration) {
         self.at_work &= idle < IDLE;
+    }
+
+    /// Makes presignatures for later, a batch at a time. A request that comes meanwhile waits until the batch is done.
+    #[inline]
+    fn works_ahead(&mut self, idle: Duration) -> bool {
+        if !self.accelerator.wants_presignatures() {
+            return false;
+        }
+        if idle < IDLE {
+            return true;
+        }
+        let made = self.accelerator.presign();
+        self.wipe();
+        made
+    }
+
+    /// Presignatures are wiped when they are old, also while nobody needs this thread.
+    fn sleeps_at_most(&mut self) -> Option<Duration> {
+        self.accelerator.age_presignatures().map(Duration::from_nanos)
     }
 
     fn before_sleep(&mut self, now: Instant) {

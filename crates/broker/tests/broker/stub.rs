@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{
-    Message, Order, PROGRESS_GRANT, PROGRESS_STEPS, PROGRESS_TURNS, PROGRESS_WORDS, QueueCounts, Report,
+    Message, Order, PROGRESS_GRANT, PROGRESS_STEPS, PROGRESS_TURNS, PROGRESS_WORDS, Presigned, QueueCounts,
+    Report,
 };
 use millstream_shm::{Mapping, Memory, Socket, Words};
 
@@ -124,7 +125,7 @@ pub fn run() {
             }
             Order::Limit { .. } | Order::Wrap { .. } => {}
             Order::Count {} => {
-                report(Report::Worker { sleeps: grants.len() as u64 });
+                report(Report::Worker { sleeps: grants.len() as u64, presigned: Presigned::default() });
                 for id in grants.keys() {
                     let counts = QueueCounts { operations: 100 + id, ..QueueCounts::default() };
                     report(Report::Counts { grant: *id, counts });

@@ -132,7 +132,7 @@ impl Worker {
     /// Returns its counts: how often it slept, and each grant's figures.
     pub fn counts(&self) -> (u64, Vec<(u64, QueueCounts)>) {
         self.control.send(&Order::Count {}.encode(), &[]).unwrap();
-        let Some(Report::Worker { sleeps }) = self.report() else { panic!("no figures of the worker") };
+        let Some(Report::Worker { sleeps, .. }) = self.report() else { panic!("no figures of the worker") };
         let mut grants = Vec::new();
         loop {
             match self.report() {

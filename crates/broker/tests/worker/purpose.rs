@@ -225,7 +225,7 @@ fn a_policy_says_what_keys_may_be() {
     let worker = Worker::start(&[]);
     let rules = |forbidden: Usages, makes_nonces, keeps_keys| {
         let forbidden = forbidden.to_bits();
-        KeyRules { forbidden, makes_nonces, keeps_keys }
+        KeyRules { forbidden, makes_nonces, keeps_keys, precompute: 0 }
     };
     let keys = rules(Usages::DECRYPT | Usages::VERIFY, true, false);
     let client = Client::served(&worker, Grant { keys, ..grant(4) });

@@ -56,6 +56,12 @@ fn worker(worker: &Worker) -> Value {
         "sandbox": now.sandbox,
         "key_memory": now.key_memory,
         "private_keys": now.private_keys,
+        "presignatures": now.private_keys.then(|| json!({
+            "on": now.presigned.grants > 0,
+            "ready": now.presigned.ready,
+            "taken": now.presigned.taken,
+            "dropped": now.presigned.dropped,
+        })),
     })
 }
 

@@ -75,10 +75,26 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
         right("SLEEPS", |w: &Worker| short(w.now.sleeps as f64)),
         right("SLEEPS/S", |w: &Worker| per_second(w.sleeps_per_s)),
         right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
-        left("FOR", |w: &Worker| if w.now.private_keys { "private keys" } else { "data" }.into()),
+        left("FOR", served),
         left("KEYS IN", |w: &Worker| shown::text(&w.now.key_memory)),
         left("SANDBOX", |w: &Worker| shown::text(&w.now.sandbox)),
     ]
+}
+
+/// Returns what a worker is for and, where grants of its may use presignatures, the counts of those.
+fn served(worker: &Worker) -> String {
+    let presigned = &worker.now.presigned;
+    match (worker.now.private_keys, presigned.grants) {
+        (false, _) => "data".to_owned(),
+        (true, 0) => "private keys".to_owned(),
+        (true, _) => {
+            let [taken, dropped] = [presigned.taken, presigned.dropped].map(|count| short(count as f64));
+            format!(
+                "private keys (presignatures: {} ready, {taken} used, {dropped} dropped)",
+                presigned.ready
+            )
+        }
+    }
 }
 
 /// Returns the columns for the use of resources.

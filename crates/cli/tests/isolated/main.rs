@@ -5,6 +5,7 @@ mod hostile;
 #[path = "../../../accelerator/tests/accelerator/needles.rs"]
 mod needles;
 mod operations;
+mod presignatures;
 mod private_keys;
 mod recovery;
 mod secrets;
