@@ -10,6 +10,7 @@ pub mod private;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream::isolated::{Accelerator, Attach};
@@ -98,7 +99,14 @@ struct Service {
 
 impl Service {
     fn start(command: &Path, cpu: usize) -> Result<Service, String> {
-        let folder = std::env::temp_dir().join(format!("millstream-bench-{}", std::process::id()));
+        Service::start_with(command, cpu, None)
+    }
+
+    /// Starts one with the text of a policy.
+    fn start_with(command: &Path, cpu: usize, policy: Option<&str>) -> Result<Service, String> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("millstream-bench-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let socket = folder.join("socket");
         let mut serve = Command::new(command);
@@ -108,6 +116,11 @@ impl Service {
             "--pin",
             &cpu.to_string(),
         ]);
+        if let Some(policy) = policy {
+            let path = folder.join("policy.toml");
+            std::fs::write(&path, policy).map_err(|e| format!("{}: {e}", path.display()))?;
+            serve.arg("--policy").arg(path);
+        }
         serve.stdin(Stdio::null()).stdout(Stdio::null());
         let child = serve.spawn().map_err(|e| format!("{}: {e}", command.display()))?;
         let service = Service { child, folder, socket };

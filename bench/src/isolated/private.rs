@@ -263,7 +263,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     common.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
     let [clients, worker] = common.processors()?;
-    let service = Service::start(&common.command()?, worker)?;
+    let command = common.command()?;
+    let service = Service::start(&command, worker)?;
     pin(clients);
     let mut figures = Vec::new();
     for kind in Kind::ALL {
@@ -279,8 +280,14 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         drop(isolated);
         figures.push(many(&service, kind, arguments, clients, worker)?);
     }
+    drop(service);
+    if let Some(figure) =
+        presigned(&Service::start_with(&command, worker, Some(PRECOMPUTE))?, features, arguments)?
+    {
+        figures.push(figure);
+    }
     if common.check_only {
-        println!("test result: ok. {} passed; 0 failed", Kind::ALL.len());
+        println!("test result: ok. {} passed; 0 failed", Kind::ALL.len() + 1);
         return Ok(());
     }
     let about = Circumstances::now(features, Vec::new(), Vec::new()).beside(1.0);
@@ -332,6 +339,87 @@ fn one(isolated: &mut Isolated, direct: &Direct, arguments: &Arguments) -> Resul
     );
     let what = format!("{} sign, one in flight, over here and the way", kind.name());
     Ok(Figure { what, value: median(ratios), unit: "times", wish: Some((true, 1.05)), detail })
+}
+
+/// The policy of a service that computes nonces before they are needed.
+const PRECOMPUTE: &str = "[default]\nprecompute = \"on\"\nattaches_per_s = 0\n";
+
+/// Signatures in a burst: fewer than a worker keeps presignatures.
+const BURST: u32 = 100;
+
+/// Measures signatures of P-256 for which the nonces are there, one at a time, in bursts with pauses in which the worker computes the
+/// next; and how long signatures take that come now and then, some of them while the worker does that.
+fn presigned(service: &Service, features: Features, arguments: &Arguments) -> Result<Option<Figure>, String> {
+    let text = |error: millstream::Error| error.to_string();
+    let mut isolated = Isolated::attach(service.socket.clone(), Kind::P256).map_err(text)?;
+    let direct = Direct::new(features, Kind::P256)?;
+    let counts = || {
+        let status = millstream::isolated::Service::connect(Some(service.socket.clone()))
+            .and_then(|service| service.status())
+            .map_err(|error| error.to_string())?;
+        let worker = status.workers.into_iter().find(|worker| worker.private_keys);
+        Ok::<_, String>(worker.ok_or("no worker for private keys")?.presigned)
+    };
+    let pause = |isolated: &mut Isolated| {
+        std::thread::sleep(Duration::from_millis(3));
+        // The worker is awake again for what is measured.
+        isolated.trip_ns(500).map_err(|error| error.to_string())
+    };
+    // The first one asks for presignatures.
+    isolated.sign().map_err(text)?;
+    pause(&mut isolated)?;
+    let before = counts()?;
+    for _ in 0..BURST / 2 {
+        direct.verify(&isolated.sign().map_err(text)?)?;
+    }
+    let taken = counts()?.taken - before.taken;
+    if taken < u64::from(BURST / 2) {
+        return Err(format!("{taken} of {} signatures were made with presignatures", BURST / 2));
+    }
+    if common.check_only {
+        return Ok(None);
+    }
+    let (mut signatures, mut trips, mut steady, mut waits) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..arguments.rounds {
+        let begin = Instant::now();
+        while begin.elapsed().as_secs_f64() < arguments.seconds / 4.0 {
+            trips.push(pause(&mut isolated)?);
+            let burst = Instant::now();
+            for _ in 0..BURST {
+                isolated.sign().map_err(text)?;
+            }
+            signatures.push(burst.elapsed().as_nanos() as f64 / f64::from(BURST));
+        }
+        let (begin, mut signed) = (Instant::now(), 0_u32);
+        while begin.elapsed().as_secs_f64() < arguments.seconds / 4.0 {
+            isolated.sign().map_err(text)?;
+            signed += 1;
+        }
+        steady.push(begin.elapsed().as_nanos() as f64 / f64::from(signed));
+        for turn in 0..500 {
+            // The gaps are 25 to 49 us long, so that many signatures come when the worker has begun to fill its pool.
+            let gap = Instant::now();
+            while gap.elapsed() < Duration::from_micros(25 + turn % 25) {
+                std::hint::spin_loop();
+            }
+            let one = Instant::now();
+            isolated.sign().map_err(text)?;
+            waits.push(one.elapsed().as_nanos() as f64);
+        }
+    }
+    waits.sort_by(f64::total_cmp);
+    let of = |percent: usize| waits[(waits.len() - 1) * percent / 100] / 1e3;
+    let value = median(signatures) / 1e3;
+    let detail = format!(
+        "there and back {:.2} us; without a pause {:.2} us; every 25 to 49 us: half of them {:.2} us, 90 of 100 {:.2} us, 99 of 100 {:.2} us",
+        median(trips) / 1e3,
+        median(steady) / 1e3,
+        of(50),
+        of(90),
+        of(99),
+    );
+    let what = "p-256 sign with pool, one in flight".to_owned();
+    Ok(Some(Figure { what, value, unit: "us", wish: Some((true, 1.5)), detail }))
 }
 
 /// Measures many processes on one worker beside one core of OpenSSL, in turns.
