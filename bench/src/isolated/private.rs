@@ -354,8 +354,8 @@ fn presigned(service: &Service, features: Features, arguments: &Arguments) -> Re
     let mut isolated = Isolated::attach(service.socket.clone(), Kind::P256).map_err(text)?;
     let direct = Direct::new(features, Kind::P256)?;
     let counts = || {
-        let status = millstream::isolated::Service::connect(Some(service.socket.clone()))
-            .and_then(|service| service.status())
+        let status = millstream::isolated::Service::connect(Some(&service.socket))
+            .and_then(|mut service| service.status())
             .map_err(|error| error.to_string())?;
         let worker = status.workers.into_iter().find(|worker| worker.private_keys);
         Ok::<_, String>(worker.ok_or("no worker for private keys")?.presigned)
@@ -376,7 +376,7 @@ fn presigned(service: &Service, features: Features, arguments: &Arguments) -> Re
     if taken < u64::from(BURST / 2) {
         return Err(format!("{taken} of {} signatures were made with presignatures", BURST / 2));
     }
-    if common.check_only {
+    if arguments.common.check_only {
         return Ok(None);
     }
     let (mut signatures, mut trips, mut steady, mut waits) = (vec![], vec![], vec![], vec![]);
