@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-publickey", &["millstream-engines", "millstream-kernel", "millstream-cpu"]),
     ("millstream-measure", &[]),
     ("millstream-files", &["millstream-engines", "millstream-cpu"]),
+    ("millstream-store", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),
     (
         "millstream-accelerator",

@@ -1,0 +1,165 @@
+//! The device secret: bytes of this machine without which no PIN opens a token.
+//!
+//! systemd gives a service the credential `millstream.device-secret`, which may be bound to the machine's TPM
+//! (`LoadCredentialEncrypted=`). Without one, a file beside the store holds 32 random bytes that its owner alone can read.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use millstream_cpu::Features;
+use millstream_engines::hash::Hash;
+use millstream_engines::hkdf::Hkdf;
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::file::create::make_whole;
+
+/// The name of the systemd credential.
+pub const CREDENTIAL: &str = "millstream.device-secret";
+
+/// The name of the file beside a store.
+pub const FILE: &str = "device-secret";
+
+/// The fewest bytes, which have to be random.
+const LEAST_BYTES: usize = 32;
+
+/// The most bytes.
+const MOST_BYTES: usize = 4096;
+
+/// The machine's secret. Zeroised on drop.
+#[derive(Clone)]
+pub struct DeviceSecret(Zeroizing<Vec<u8>>);
+
+/// The place from which a device secret came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A credential that systemd gave to this service.
+    Credential(PathBuf),
+    /// A file beside the store.
+    File(PathBuf),
+}
+
+impl DeviceSecret {
+    /// Takes a secret of 32 to 4096 random bytes; none if the length is another.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let takes = LEAST_BYTES..=MOST_BYTES;
+        takes.contains(&bytes.len()).then(|| DeviceSecret(Zeroizing::new(bytes.to_vec())))
+    }
+
+    /// Finds the machine's secret: the credential, else the file in `folder`, which is made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Exposed`] when others may read or write the file, [`Error::DeviceSecret`] when it has too few bytes, too many, or
+    /// another owner, and [`Error::Io`].
+    pub fn find(folder: &Path) -> Result<(Self, Origin), Error> {
+        if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
+            let path = Path::new(&credentials).join(CREDENTIAL);
+            match File::open(&path) {
+                Ok(file) => return Ok((read(file, &path)?, Origin::Credential(path))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(Error::Io { path, source }),
+            }
+        }
+        let path = folder.join(FILE);
+        Ok((DeviceSecret::of_file(&path)?, Origin::File(path)))
+    }
+
+    /// Reads the secret from a file, or makes the file.
+    fn of_file(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Io { path: path.to_owned(), source };
+        loop {
+            match OpenOptions::new().read(true).custom_flags(libc_nofollow()).open(path) {
+                Ok(file) => {
+                    let found = file.metadata().map_err(failed)?;
+                    if found.mode() & 0o077 != 0 {
+                        return Err(Error::Exposed(path.to_owned()));
+                    }
+                    if found.uid() != rustix::process::geteuid().as_raw() && found.uid() != 0 {
+                        let why = "it belongs to another user";
+                        return Err(Error::DeviceSecret { path: path.to_owned(), why });
+                    }
+                    return read(file, path);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+            let mut secret = Zeroizing::new([0; LEAST_BYTES]);
+            getrandom::fill(&mut *secret)?;
+            // Whoever makes the file at the same time may be the first; then that one's secret is the machine's.
+            make_whole(path, |file| file.write_all(&*secret)).map_err(failed)?;
+        }
+    }
+
+    /// Returns the secret's bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns a name of the secret that tells nothing about it, so that a token of another machine is known for one before a PIN
+    /// is tried.
+    pub(crate) fn fingerprint(&self, features: Features) -> [u8; 8] {
+        let mut name = [0; 8];
+        let hkdf = Hkdf::extract(features, Hash::Sha256, b"", &self.0);
+        hkdf.expand(b"millstream device fingerprint v1", &mut name)
+            .expect("8 bytes are less than 255 digests");
+        name
+    }
+}
+
+impl fmt::Debug for DeviceSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeviceSecret")
+    }
+}
+
+fn libc_nofollow() -> i32 {
+    rustix::fs::OFlags::NOFOLLOW.bits() as i32
+}
+
+fn read(file: File, path: &Path) -> Result<DeviceSecret, Error> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
+    file.take(MOST_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let why = "it needs 32 to 4096 random bytes, as 'head -c 32 /dev/urandom' makes them";
+    DeviceSecret::new(&bytes).ok_or(Error::DeviceSecret { path: path.to_owned(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_made_once_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let made = DeviceSecret::of_file(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(made.bytes(), DeviceSecret::of_file(&path).unwrap().bytes());
+        assert_eq!(made.bytes().len(), 32);
+        assert_ne!(made.bytes(), &[0; 32]);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        assert!(matches!(DeviceSecret::of_file(&path), Err(Error::Exposed(_))));
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        std::fs::write(&path, [1; 31]).unwrap();
+        assert!(matches!(DeviceSecret::of_file(&path), Err(Error::DeviceSecret { .. })));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something was left behind");
+    }
+
+    #[test]
+    fn threads_that_make_the_file_at_once_have_one_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let secrets: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| DeviceSecret::of_file(&path).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(secrets.iter().all(|secret| secret.bytes() == secrets[0].bytes()));
+    }
+}

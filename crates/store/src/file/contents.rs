@@ -1,0 +1,89 @@
+//! The public contents of a store in memory, for looking objects up.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::Error;
+use crate::attributes::Attributes;
+use crate::names::{ObjectId, TokenId};
+use crate::vault::{Entry, Header};
+
+/// A record that can't be understood, and stays as it is.
+#[derive(Debug)]
+pub struct Damage {
+    /// The token that the record belongs to.
+    pub token: TokenId,
+    /// The object; none for the token's own records.
+    pub object: Option<ObjectId>,
+    /// The fault.
+    pub why: Error,
+}
+
+/// The tokens of a store.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) tokens: BTreeMap<TokenId, Token>,
+    pub(super) damage: Vec<Damage>,
+}
+
+/// The public contents of a token.
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) header: Header,
+    pub(super) index: Vec<u8>,
+    /// The tries of PINs since the last right one: the user's and the officer's.
+    pub(super) tries: [u8; 2],
+    objects: BTreeMap<ObjectId, Listed>,
+    by_label: HashMap<String, Vec<ObjectId>>,
+    by_id: HashMap<Vec<u8>, Vec<ObjectId>>,
+}
+
+#[derive(Debug)]
+struct Listed {
+    entry: Entry,
+    label: String,
+    id: Vec<u8>,
+}
+
+impl Token {
+    pub(super) fn new(header: Header, index: Vec<u8>, tries: [u8; 2]) -> Self {
+        let (objects, by_label, by_id) = Default::default();
+        Token { header, index, tries, objects, by_label, by_id }
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (ObjectId, Entry)> + '_ {
+        self.objects.iter().map(|(object, listed)| (*object, listed.entry))
+    }
+
+    pub(super) fn labelled(&self, label: &str) -> &[ObjectId] {
+        self.by_label.get(label).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn identified(&self, id: &[u8]) -> &[ObjectId] {
+        self.by_id.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Lists an object, or another version of it.
+    pub(super) fn list(&mut self, object: ObjectId, attributes: &[u8], sealed: &[u8]) -> Result<(), Error> {
+        let entry = Entry::of(sealed)?;
+        let Attributes { label, id, .. } = Attributes::decode(attributes)?;
+        self.unlist(object);
+        self.by_label.entry(label.clone()).or_default().push(object);
+        self.by_id.entry(id.clone()).or_default().push(object);
+        self.objects.insert(object, Listed { entry, label, id });
+        Ok(())
+    }
+
+    pub(super) fn unlist(&mut self, object: ObjectId) {
+        let Some(listed) = self.objects.remove(&object) else { return };
+        drop_from(&mut self.by_label, &listed.label, object);
+        drop_from(&mut self.by_id, &listed.id, object);
+    }
+}
+
+fn drop_from<K: std::hash::Hash + Eq>(map: &mut HashMap<K, Vec<ObjectId>>, key: &K, object: ObjectId) {
+    let Some(objects) = map.get_mut(key) else { return };
+    objects.retain(|other| *other != object);
+    if objects.is_empty() {
+        map.remove(key);
+    }
+}
