@@ -7,6 +7,7 @@ use millstream_cpu::Features;
 use millstream_store::vault::{Cost, LocalSession, LocalVault};
 use millstream_store::{Attributes, DeviceSecret, Error, File, Role, Token};
 
+pub mod power;
 
 pub const OFFICER: &[u8] = b"officer's PIN";
 pub const USER: &[u8] = b"1234";
