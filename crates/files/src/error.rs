@@ -38,6 +38,8 @@ pub enum Error {
     },
     /// The keyset can't be used, for this reason.
     Keyset(String),
+    /// A key can't be used, for this reason.
+    Key(String),
     /// An engine refused.
     Engine(millstream_engines::Error),
     /// The system gives no random bytes.
@@ -62,7 +64,7 @@ impl fmt::Display for Error {
             Error::Limit { what, given, most } => {
                 write!(f, "asks for {given} {what}; at most {most} are allowed")
             }
-            Error::Keyset(why) => f.write_str(why),
+            Error::Keyset(why) | Error::Key(why) => f.write_str(why),
             Error::Engine(error) => error.fmt(f),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
         }

@@ -89,7 +89,7 @@ fn message(parameters: &Parameters, secret: &[u8]) -> Zeroizing<Vec<u8>> {
     message
 }
 
-fn put_varint(message: &mut Vec<u8>, mut value: usize) {
+pub(crate) fn put_varint(message: &mut Vec<u8>, mut value: usize) {
     while value >= 0x80 {
         message.push(value as u8 | 0x80);
         value >>= 7;
@@ -98,7 +98,7 @@ fn put_varint(message: &mut Vec<u8>, mut value: usize) {
 }
 
 /// A document whose strings are keys, which are zeroised on drop.
-struct Wiped(Value);
+pub(crate) struct Wiped(pub(crate) Value);
 
 impl Drop for Wiped {
     fn drop(&mut self) {
@@ -172,13 +172,13 @@ fn parse_parameters(message: &[u8]) -> Option<Parameters> {
     })
 }
 
-enum Field<'a> {
+pub(crate) enum Field<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
 
 /// An iterator over the fields of a message: varints and length-delimited ones, the only kinds in a keyset.
-struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Fields<'a> {
     /// The number and value of a field, or none where the message is damaged.

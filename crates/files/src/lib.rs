@@ -1,4 +1,4 @@
-//! File formats: encrypted files of Tink, of `openssl enc`, of Solaris, and ciphertext alone.
+//! File formats: encrypted files of Tink, of `openssl enc`, of Solaris, and ciphertext alone; and keys.
 //!
 //! A format turns a key and a stream's header into a [`Job`]: the bytes to write first, the way to cut the
 //! stream, and the workers for its pieces. [`pipeline`] passes the pieces through them, over several threads
@@ -23,6 +23,7 @@
 //! | `tink.rs`, `openssl.rs`, `solaris.rs`, `raw.rs` | one format each |
 //! | `small.rs` | many small files of Tink at once |
 //! | `keyset.rs`, `passphrase.rs` | Tink's keysets, and the preamble for a passphrase in place of a key |
+//! | `key/` | keys in files: PKCS#8, SEC 1, PKCS#1, JSON Web Keys, keysets and bytes |
 //! | `detect.rs` | the recognition of formats |
 //! | `cipher.rs`, `pbkdf2.rs` | the ciphers and the key derivation in formats |
 //! | `job.rs`, `pipeline.rs` | a stream that is ready to be computed, and the path of its pieces |
@@ -32,6 +33,7 @@ pub mod cipher;
 mod detect;
 mod error;
 mod job;
+pub mod key;
 pub mod keyset;
 pub mod openssl;
 pub mod passphrase;

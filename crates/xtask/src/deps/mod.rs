@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-engines", &["millstream-kernel", "millstream-cpu"]),
     ("millstream-publickey", &["millstream-engines", "millstream-kernel", "millstream-cpu"]),
     ("millstream-measure", &[]),
-    ("millstream-files", &["millstream-engines", "millstream-cpu"]),
+    ("millstream-files", &["millstream-engines", "millstream-publickey", "millstream-cpu"]),
     ("millstream-store", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),
     (
