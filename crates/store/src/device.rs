@@ -49,47 +49,32 @@ impl DeviceSecret {
         takes.contains(&bytes.len()).then(|| DeviceSecret(Zeroizing::new(bytes.to_vec())))
     }
 
-    /// Finds the machine's secret: the credential, else the file in `folder`, which is made if there is none.
+    /// Finds the machine's secret: the credential, else the file in `folder`.
     ///
     /// # Errors
-    /// [`Error::Exposed`] when others may read or write the file, [`Error::DeviceSecret`] when it has too few bytes, too many, or
-    /// another owner, and [`Error::Io`].
+    /// [`Error::Exposed`] when others may read or write the file, [`Error::DeviceSecret`] when it is not there, has too few bytes, too
+    /// many, or another owner, and [`Error::Io`].
     pub fn find(folder: &Path) -> Result<(Self, Origin), Error> {
-        if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
-            let path = Path::new(&credentials).join(CREDENTIAL);
-            match File::open(&path) {
-                Ok(file) => return Ok((read(file, &path)?, Origin::Credential(path))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(Error::Io { path, source }),
-            }
-        }
         let path = folder.join(FILE);
-        Ok((DeviceSecret::of_file(&path)?, Origin::File(path)))
+        let why = "it is not there; restore it from its copy, for nothing else opens the tokens";
+        found(folder)?.ok_or(Error::DeviceSecret { path, why })
     }
 
-    /// Reads the secret from a file, or makes the file.
-    fn of_file(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Io { path: path.to_owned(), source };
+    /// Finds the machine's secret, and makes the file if there is none.
+    ///
+    /// # Errors
+    /// As [`DeviceSecret::find`].
+    pub fn find_or_make(folder: &Path) -> Result<(Self, Origin), Error> {
+        let path = folder.join(FILE);
         loop {
-            match OpenOptions::new().read(true).custom_flags(libc_nofollow()).open(path) {
-                Ok(file) => {
-                    let found = file.metadata().map_err(failed)?;
-                    if found.mode() & 0o077 != 0 {
-                        return Err(Error::Exposed(path.to_owned()));
-                    }
-                    if found.uid() != rustix::process::geteuid().as_raw() && found.uid() != 0 {
-                        let why = "it belongs to another user";
-                        return Err(Error::DeviceSecret { path: path.to_owned(), why });
-                    }
-                    return read(file, path);
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
+            if let Some(found) = found(folder)? {
+                return Ok(found);
             }
             let mut secret = Zeroizing::new([0; LEAST_BYTES]);
             getrandom::fill(&mut *secret)?;
             // Whoever makes the file at the same time may be the first; then that one's secret is the machine's.
-            make_whole(path, |file| file.write_all(&*secret)).map_err(failed)?;
+            let made = make_whole(&path, |file| file.write_all(&*secret));
+            made.map_err(|source| Error::Io { path: path.clone(), source })?;
         }
     }
 
@@ -115,8 +100,34 @@ impl fmt::Debug for DeviceSecret {
     }
 }
 
-fn libc_nofollow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits() as i32
+/// Returns the credential, else the secret in the folder's file, if there is one.
+fn found(folder: &Path) -> Result<Option<(DeviceSecret, Origin)>, Error> {
+    if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
+        let path = Path::new(&credentials).join(CREDENTIAL);
+        if let Some(file) = opened(&path)? {
+            return Ok(Some((read(file, &path)?, Origin::Credential(path))));
+        }
+    }
+    let path = folder.join(FILE);
+    let Some(file) = opened(&path)? else { return Ok(None) };
+    let found = file.metadata().map_err(|source| Error::Io { path: path.clone(), source })?;
+    if found.mode() & 0o077 != 0 {
+        return Err(Error::Exposed(path));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() && found.uid() != 0 {
+        return Err(Error::DeviceSecret { path, why: "it belongs to another user" });
+    }
+    Ok(Some((read(file, &path)?, Origin::File(path))))
+}
+
+/// Opens a file if it is there. A symbolic link is no device secret.
+fn opened(path: &Path) -> Result<Option<File>, Error> {
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    match OpenOptions::new().read(true).custom_flags(nofollow).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { path: path.to_owned(), source }),
+    }
 }
 
 fn read(file: File, path: &Path) -> Result<DeviceSecret, Error> {
@@ -134,30 +145,35 @@ mod tests {
 
     use super::*;
 
+    fn find_or_make(folder: &Path) -> Result<DeviceSecret, Error> {
+        DeviceSecret::find_or_make(folder).map(|(secret, _)| secret)
+    }
+
     #[test]
     fn the_file_is_made_once_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let made = DeviceSecret::of_file(&path).unwrap();
+        assert!(matches!(DeviceSecret::find(folder.path()), Err(Error::DeviceSecret { .. })));
+        let made = find_or_make(folder.path()).unwrap();
+        assert_eq!(DeviceSecret::find(folder.path()).unwrap().1, Origin::File(path.clone()));
         assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o600);
-        assert_eq!(made.bytes(), DeviceSecret::of_file(&path).unwrap().bytes());
+        assert_eq!(made.bytes(), find_or_make(folder.path()).unwrap().bytes());
         assert_eq!(made.bytes().len(), 32);
         assert_ne!(made.bytes(), &[0; 32]);
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-        assert!(matches!(DeviceSecret::of_file(&path), Err(Error::Exposed(_))));
+        assert!(matches!(find_or_make(folder.path()), Err(Error::Exposed(_))));
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
         std::fs::write(&path, [1; 31]).unwrap();
-        assert!(matches!(DeviceSecret::of_file(&path), Err(Error::DeviceSecret { .. })));
+        assert!(matches!(find_or_make(folder.path()), Err(Error::DeviceSecret { .. })));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something was left behind");
     }
 
     #[test]
     fn threads_that_make_the_file_at_once_have_one_secret() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
         let secrets: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..8).map(|_| scope.spawn(|| DeviceSecret::of_file(&path).unwrap())).collect();
+                (0..8).map(|_| scope.spawn(|| find_or_make(folder.path()).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(secrets.iter().all(|secret| secret.bytes() == secrets[0].bytes()));

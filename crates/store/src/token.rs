@@ -37,7 +37,7 @@ pub fn make(
 ///
 /// let folder = tempfile::tempdir().unwrap();
 /// let mut file = File::create(&folder.path().join("tokens"))?;
-/// let (device, _) = DeviceSecret::find(folder.path())?;
+/// let (device, _) = DeviceSecret::find_or_make(folder.path())?;
 /// let vault = LocalVault::new(Features::hardware(), device);
 /// token::make(&mut file, &vault, "web", b"officer's PIN", Some(b"314159"))?;
 ///
