@@ -41,6 +41,8 @@ complete -c millstream -n "__fish_millstream_needs_command" -f -a "revoke" -d 'T
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "move" -d 'Move a grant to another worker'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "reload" -d 'Have the running service read its policy file again'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "keygen" -d 'Make a key'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "token" -d 'Make tokens, which keep keys, and set their PINs'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "key" -d 'Make, import, export and list keys, in tokens and in files'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt files or standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d 'Decrypt files or standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
@@ -576,6 +578,166 @@ complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s b -l bi
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s o -l output -d 'The file to make; without it, standard output, unless that is a terminal' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "init" -d 'Make a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "list" -d 'List the tokens; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "pin" -d 'Set a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l so-pin-file -d 'Read the security officer\'s PIN from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from list" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from list" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l new-pin-file -d 'Read the new PIN from the first line of a file or a descriptor [default: ask at the terminal, twice]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l so-pin-file -d 'Read the security officer\'s PIN from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l reset -d 'Set the user PIN with the security officer\'s, when it was forgotten or is locked'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -l officer -d 'Set the security officer\'s PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from pin" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -l so-pin-file -d 'Read the security officer\'s PIN from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -l force -d 'Remove it without a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "pin" -d 'Set a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "generate" -d 'Make a key in a token, or in a file'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "copy" -d 'Copy a key within a token, or to another one'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "list" -d 'List the keys of a token; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "public" -d 'Write the public part of a key'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "remove" -d 'Remove a key from a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s b -l bits -d 'The key\'s length in bits [default: 256, and 3072 for rsa]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s o -l output -d 'The file to make in place of a key in a token; without both, standard output, unless that is a terminal' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l form -d 'The form of the file [default: pem, and raw for keys without a public part]' -r -f -a "pem\t'PKCS#8 or SubjectPublicKeyInfo in PEM'
+der\t'The same in DER'
+traditional\t'SEC 1 or PKCS#1 in PEM, as older programs have it'
+jwk\t'A JSON Web Key'
+tink\t'A cleartext keyset of Tink in JSON'
+raw\t'The bytes of the key alone'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s K -l token-key -d 'The label for the key' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l usages -d 'The uses of the key, with commas: encrypt, decrypt, sign, verify, derive, wrap, unwrap [default: all that its kind does]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l id -d 'An identifier of the application\'s, in hexadecimal, as PKCS #11\'s CKA_ID' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -l exportable -d 'Let the key leave the token again'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from generate" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l raw -d 'The kind of key, if the file holds its bytes alone' -r -f -a "aes\t'AES: 128, 192 or 256 bits'
+hmac\t'HMAC: 128 to 8192 bits, in whole bytes'
+chacha20-poly1305\t'ChaCha20-Poly1305: 256 bits'
+p-256\t'ECDSA and ECDH on P-256'
+p-384\t'ECDSA and ECDH on P-384'
+p-521\t'ECDSA and ECDH on P-521'
+ed25519\t'Ed25519'
+x25519\t'X25519'
+rsa\t'RSA: 2048, 3072 or 4096 bits'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s K -l token-key -d 'The label for the key' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l usages -d 'The uses of the key, with commas: encrypt, decrypt, sign, verify, derive, wrap, unwrap [default: all that its kind does]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l id -d 'An identifier of the application\'s, in hexadecimal, as PKCS #11\'s CKA_ID' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l exportable -d 'Let the key leave the token again'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -s K -l token-key -d 'The label of the key, or its identifier' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -s o -l output -d 'The file to make; without it, standard output, unless that is a terminal' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -l form -d 'The form of the file [default: pem, and raw for keys without a public part]' -r -f -a "pem\t'PKCS#8 or SubjectPublicKeyInfo in PEM'
+der\t'The same in DER'
+traditional\t'SEC 1 or PKCS#1 in PEM, as older programs have it'
+jwk\t'A JSON Web Key'
+tink\t'A cleartext keyset of Tink in JSON'
+raw\t'The bytes of the key alone'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from export" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -s K -l token-key -d 'The label of the key, or its identifier' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -l to-token -d 'The token for the copy [default: the same]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -l to-label -d 'The label of the copy [default: the same]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -l to-pin-file -d 'Read the user PIN of the other token from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from copy" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from list" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from list" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from list" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l raw -d 'The kind of key, if the file holds its bytes alone' -r -f -a "aes\t'AES: 128, 192 or 256 bits'
+hmac\t'HMAC: 128 to 8192 bits, in whole bytes'
+chacha20-poly1305\t'ChaCha20-Poly1305: 256 bits'
+p-256\t'ECDSA and ECDH on P-256'
+p-384\t'ECDSA and ECDH on P-384'
+p-521\t'ECDSA and ECDH on P-521'
+ed25519\t'Ed25519'
+x25519\t'X25519'
+rsa\t'RSA: 2048, 3072 or 4096 bits'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l raw -d 'The kind of key, if the file holds its bytes alone' -r -f -a "aes\t'AES: 128, 192 or 256 bits'
+hmac\t'HMAC: 128 to 8192 bits, in whole bytes'
+chacha20-poly1305\t'ChaCha20-Poly1305: 256 bits'
+p-256\t'ECDSA and ECDH on P-256'
+p-384\t'ECDSA and ECDH on P-384'
+p-521\t'ECDSA and ECDH on P-521'
+ed25519\t'Ed25519'
+x25519\t'X25519'
+rsa\t'RSA: 2048, 3072 or 4096 bits'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s o -l output -d 'The file to write; without it, standard output' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l form -d 'The form of the file' -r -f -a "pem\t'PKCS#8 or SubjectPublicKeyInfo in PEM'
+der\t'The same in DER'
+traditional\t'SEC 1 or PKCS#1 in PEM, as older programs have it'
+jwk\t'A JSON Web Key'
+tink\t'A cleartext keyset of Tink in JSON'
+raw\t'The bytes of the key alone'"
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s K -l token-key -d 'The label of the key, or its identifier' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Make a key in a token, or in a file'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "copy" -d 'Copy a key within a token, or to another one'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the keys of a token; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "public" -d 'Write the public part of a key'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a key from a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
@@ -728,28 +890,42 @@ complete -c millstream -n "__fish_millstream_using_subcommand man" -s V -l versi
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -l running -d 'Print the grants or workers that may follow these words of a command line, for the scripts' -r
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "doctor" -d 'Examine this machine, and say what to do about what it lacks'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "run" -d 'Run a program with Millstream in its OpenSSL, or without features of the processor'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "compare" -d 'Run a program with and without features of the processor, and say what they are worth'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "trace" -d 'Say which cryptographic instructions a program runs'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "sparc" -d 'Run a program for 64-bit SPARC, and say what it executed'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "openssl-conf" -d 'Print an OpenSSL configuration that makes programs use Millstream'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "serve" -d 'Serve programs whose keys are to be out of their reach'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "status" -d 'Show the workers and grants of the running service'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "revoke" -d 'Take grants away from their owners'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "move" -d 'Move a grant to another worker'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "reload" -d 'Have the running service read its policy file again'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "keygen" -d 'Make a key'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "encrypt" -d 'Encrypt files or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "decrypt" -d 'Decrypt files or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen encrypt decrypt digest mac man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "doctor" -d 'Examine this machine, and say what to do about what it lacks'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "run" -d 'Run a program with Millstream in its OpenSSL, or without features of the processor'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "compare" -d 'Run a program with and without features of the processor, and say what they are worth'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "trace" -d 'Say which cryptographic instructions a program runs'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "sparc" -d 'Run a program for 64-bit SPARC, and say what it executed'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "openssl-conf" -d 'Print an OpenSSL configuration that makes programs use Millstream'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "serve" -d 'Serve programs whose keys are to be out of their reach'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "status" -d 'Show the workers and grants of the running service'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "revoke" -d 'Take grants away from their owners'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "move" -d 'Move a grant to another worker'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "reload" -d 'Have the running service read its policy file again'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "keygen" -d 'Make a key'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "token" -d 'Make tokens, which keep keys, and set their PINs'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "key" -d 'Make, import, export and list keys, in tokens and in files'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "encrypt" -d 'Encrypt files or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "decrypt" -d 'Decrypt files or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "init" -d 'Make a token'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List the tokens; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "pin" -d 'Set a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "generate" -d 'Make a key in a token, or in a file'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "copy" -d 'Copy a key within a token, or to another one'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "list" -d 'List the keys of a token; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "public" -d 'Write the public part of a key'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "remove" -d 'Remove a key from a token'
 complete -c millstream -n "__fish_millstream_using_subcommand doctor" -f -a "machine isolation service openssl tracing"
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -f -a "aes-128-ecb aes-192-ecb aes-256-ecb aes-128-cbc aes-192-cbc aes-256-cbc aes-128-ctr aes-192-ctr aes-256-ctr aes-128-cfb aes-192-cfb aes-256-cfb aes-128-xts aes-256-xts aes-128-gcm aes-192-gcm aes-256-gcm chacha20-poly1305 camellia-128-ecb camellia-256-ecb camellia-128-cbc camellia-192-cbc camellia-256-cbc camellia-128-ctr camellia-256-ctr sm4-ecb sm4-cbc sm4-ctr des-ecb des-cbc des-cfb 3des-ecb 3des-cbc 3des-cfb rc4 aes-128-cbc+hmac-sha1 aes-128-cbc+hmac-sha256 aes-256-cbc+hmac-sha256 aes-256-cbc+hmac-sha512 3des-cbc+hmac-md5 3des-cbc+hmac-sha1 md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 hmac-md5 hmac-sha1 hmac-sha224 hmac-sha256 hmac-sha384 hmac-sha512 hmac-sha512-256 hmac-sha3-224 hmac-sha3-256 hmac-sha3-384 hmac-sha3-512 aes-128-cmac aes-192-cmac aes-256-cmac kasumi-f8 kasumi-f9 crc32 crc32c ip-checksum rng all"
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -f -a "aes aes-xts camellia chacha20-poly1305 hmac tink"

@@ -298,6 +298,368 @@ hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 tink\:"A keyset of Tink in cleartext JSON, for encrypt'\''s default format\: 128 or 256 bits"))' \
 && ret=0
 ;;
+(token)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream__subcmd__token_commands" \
+"*::: :->token" \
+&& ret=0
+
+    case $state in
+    (token)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-token-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+'--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':token -- The label of the token:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--json[Write JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(pin)
+_arguments "${_arguments_options[@]}" : \
+'--new-pin-file=[Read the new PIN from the first line of a file or a descriptor \[default\: ask at the terminal, twice\]]:FILE:_files' \
+'--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'(--officer --pin-file)--reset[Set the user PIN with the security officer'\''s, when it was forgotten or is locked]' \
+'(--pin-file)--officer[Set the security officer'\''s PIN]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':token -- The label of the token:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'(--so-pin-file)--force[Remove it without a PIN]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':token -- The label of the token:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__token__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-token-help-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(pin)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(key)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream__subcmd__key_commands" \
+"*::: :->key" \
+&& ret=0
+
+    case $state in
+    (key)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-key-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+'-b+[The key'\''s length in bits \[default\: 256, and 3072 for rsa\]]:BITS:_default' \
+'--bits=[The key'\''s length in bits \[default\: 256, and 3072 for rsa\]]:BITS:_default' \
+'(-T --token -K --token-key)-o+[The file to make in place of a key in a token; without both, standard output, unless that is a terminal]:FILE:_files' \
+'(-T --token -K --token-key)--output=[The file to make in place of a key in a token; without both, standard output, unless that is a terminal]:FILE:_files' \
+'--form=[The form of the file \[default\: pem, and raw for keys without a public part\]]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
+der\:"The same in DER"
+traditional\:"SEC 1 or PKCS#1 in PEM, as older programs have it"
+jwk\:"A JSON Web Key"
+tink\:"A cleartext keyset of Tink in JSON"
+raw\:"The bytes of the key alone"))' \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label for the key]:LABEL:_default' \
+'--token-key=[The label for the key]:LABEL:_default' \
+'*--usages=[The uses of the key, with commas\: encrypt, decrypt, sign, verify, derive, wrap, unwrap \[default\: all that its kind does\]]:LIST:_default' \
+'--id=[An identifier of the application'\''s, in hexadecimal, as PKCS #11'\''s CKA_ID]:HEX:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--exportable[Let the key leave the token again]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':kind -- The kind of key:((aes\:"AES\: 128, 192 or 256 bits"
+hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
+chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
+p-256\:"ECDSA and ECDH on P-256"
+p-384\:"ECDSA and ECDH on P-384"
+p-521\:"ECDSA and ECDH on P-521"
+ed25519\:"Ed25519"
+x25519\:"X25519"
+rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
+chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
+p-256\:"ECDSA and ECDH on P-256"
+p-384\:"ECDSA and ECDH on P-384"
+p-521\:"ECDSA and ECDH on P-521"
+ed25519\:"Ed25519"
+x25519\:"X25519"
+rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label for the key]:LABEL:_default' \
+'--token-key=[The label for the key]:LABEL:_default' \
+'*--usages=[The uses of the key, with commas\: encrypt, decrypt, sign, verify, derive, wrap, unwrap \[default\: all that its kind does\]]:LIST:_default' \
+'--id=[An identifier of the application'\''s, in hexadecimal, as PKCS #11'\''s CKA_ID]:HEX:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--exportable[Let the key leave the token again]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':file -- The file\: PKCS#8, SEC 1 or PKCS#1 in PEM or DER, a JSON Web Key or a keyset of Tink:_files' \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key, or its identifier]:LABEL:_default' \
+'--token-key=[The label of the key, or its identifier]:LABEL:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'-o+[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
+'--output=[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
+'--form=[The form of the file \[default\: pem, and raw for keys without a public part\]]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
+der\:"The same in DER"
+traditional\:"SEC 1 or PKCS#1 in PEM, as older programs have it"
+jwk\:"A JSON Web Key"
+tink\:"A cleartext keyset of Tink in JSON"
+raw\:"The bytes of the key alone"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(copy)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key, or its identifier]:LABEL:_default' \
+'--token-key=[The label of the key, or its identifier]:LABEL:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--to-token=[The token for the copy \[default\: the same\]]:TOKEN:_default' \
+'--to-label=[The label of the copy \[default\: the same\]]:LABEL:_default' \
+'--to-pin-file=[Read the user PIN of the other token from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
+chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
+p-256\:"ECDSA and ECDH on P-256"
+p-384\:"ECDSA and ECDH on P-384"
+p-521\:"ECDSA and ECDH on P-521"
+ed25519\:"Ed25519"
+x25519\:"X25519"
+rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
+'--token-key=[The label of the key in the token, or its identifier]:LABEL:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'::file -- The file of the key:_files' \
+&& ret=0
+;;
+(public)
+_arguments "${_arguments_options[@]}" : \
+'(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
+chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
+p-256\:"ECDSA and ECDH on P-256"
+p-384\:"ECDSA and ECDH on P-384"
+p-521\:"ECDSA and ECDH on P-521"
+ed25519\:"Ed25519"
+x25519\:"X25519"
+rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
+'--token-key=[The label of the key in the token, or its identifier]:LABEL:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'-o+[The file to write; without it, standard output]:FILE:_files' \
+'--output=[The file to write; without it, standard output]:FILE:_files' \
+'--form=[The form of the file]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
+der\:"The same in DER"
+traditional\:"SEC 1 or PKCS#1 in PEM, as older programs have it"
+jwk\:"A JSON Web Key"
+tink\:"A cleartext keyset of Tink in JSON"
+raw\:"The bytes of the key alone"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'::file -- The file of the key:_files' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key, or its identifier]:LABEL:_default' \
+'--token-key=[The label of the key, or its identifier]:LABEL:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__key__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-key-help-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(copy)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(public)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (encrypt)
 _arguments "${_arguments_options[@]}" : \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
@@ -527,6 +889,86 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(token)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help__subcmd__token_commands" \
+"*::: :->token" \
+&& ret=0
+
+    case $state in
+    (token)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-token-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(pin)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(key)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help__subcmd__key_commands" \
+"*::: :->key" \
+&& ret=0
+
+    case $state in
+    (key)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-key-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(copy)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(public)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (encrypt)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -582,6 +1024,8 @@ _millstream_commands() {
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'keygen:Make a key' \
+'token:Make tokens, which keep keys, and set their PINs' \
+'key:Make, import, export and list keys, in tokens and in files' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
@@ -650,6 +1094,8 @@ _millstream__subcmd__help_commands() {
 'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'keygen:Make a key' \
+'token:Make tokens, which keep keys, and set their PINs' \
+'key:Make, import, export and list keys, in tokens and in files' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
@@ -704,6 +1150,60 @@ _millstream__subcmd__help__subcmd__encrypt_commands() {
 _millstream__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key_commands] )) ||
+_millstream__subcmd__help__subcmd__key_commands() {
+    local commands; commands=(
+'generate:Make a key in a token, or in a file' \
+'import:Bring the key of a file into a token' \
+'export:Write a key of a token to a file, if it may leave the token' \
+'copy:Copy a key within a token, or to another one' \
+'list:List the keys of a token; this takes no PIN' \
+'show:Show what is known of a key, and its public part' \
+'public:Write the public part of a key' \
+'remove:Remove a key from a token' \
+    )
+    _describe -t commands 'millstream help key commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__copy_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__copy_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key copy commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__export_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key export commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__generate_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key generate commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__import_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key import commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__list_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__public_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__public_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key public commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__remove_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__key__subcmd__show_commands] )) ||
+_millstream__subcmd__help__subcmd__key__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help key show commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__keygen_commands] )) ||
 _millstream__subcmd__help__subcmd__keygen_commands() {
@@ -765,10 +1265,155 @@ _millstream__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help status commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__token_commands] )) ||
+_millstream__subcmd__help__subcmd__token_commands() {
+    local commands; commands=(
+'init:Make a token' \
+'list:List the tokens; this takes no PIN' \
+'pin:Set a PIN' \
+'remove:Remove a token with all of its keys' \
+    )
+    _describe -t commands 'millstream help token commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__init_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token init commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__list_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__pin_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__pin_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token pin commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__remove_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token remove commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help__subcmd__trace_commands] )) ||
 _millstream__subcmd__help__subcmd__trace_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help trace commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key_commands] )) ||
+_millstream__subcmd__key_commands() {
+    local commands; commands=(
+'generate:Make a key in a token, or in a file' \
+'import:Bring the key of a file into a token' \
+'export:Write a key of a token to a file, if it may leave the token' \
+'copy:Copy a key within a token, or to another one' \
+'list:List the keys of a token; this takes no PIN' \
+'show:Show what is known of a key, and its public part' \
+'public:Write the public part of a key' \
+'remove:Remove a key from a token' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream key commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__copy_commands] )) ||
+_millstream__subcmd__key__subcmd__copy_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key copy commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__export_commands] )) ||
+_millstream__subcmd__key__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key export commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__generate_commands] )) ||
+_millstream__subcmd__key__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key generate commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help_commands] )) ||
+_millstream__subcmd__key__subcmd__help_commands() {
+    local commands; commands=(
+'generate:Make a key in a token, or in a file' \
+'import:Bring the key of a file into a token' \
+'export:Write a key of a token to a file, if it may leave the token' \
+'copy:Copy a key within a token, or to another one' \
+'list:List the keys of a token; this takes no PIN' \
+'show:Show what is known of a key, and its public part' \
+'public:Write the public part of a key' \
+'remove:Remove a key from a token' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream key help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__copy_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__copy_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help copy commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__export_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help export commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__generate_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help generate commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__import_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help import commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__list_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__public_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__public_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help public commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__remove_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__help__subcmd__show_commands] )) ||
+_millstream__subcmd__key__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key help show commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__import_commands] )) ||
+_millstream__subcmd__key__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key import commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__list_commands] )) ||
+_millstream__subcmd__key__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__public_commands] )) ||
+_millstream__subcmd__key__subcmd__public_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key public commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__remove_commands] )) ||
+_millstream__subcmd__key__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__key__subcmd__show_commands] )) ||
+_millstream__subcmd__key__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream key show commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__keygen_commands] )) ||
 _millstream__subcmd__keygen_commands() {
@@ -829,6 +1474,73 @@ _millstream__subcmd__speed_commands() {
 _millstream__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream status commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token_commands] )) ||
+_millstream__subcmd__token_commands() {
+    local commands; commands=(
+'init:Make a token' \
+'list:List the tokens; this takes no PIN' \
+'pin:Set a PIN' \
+'remove:Remove a token with all of its keys' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream token commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help_commands] )) ||
+_millstream__subcmd__token__subcmd__help_commands() {
+    local commands; commands=(
+'init:Make a token' \
+'list:List the tokens; this takes no PIN' \
+'pin:Set a PIN' \
+'remove:Remove a token with all of its keys' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream token help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__init_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help init commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__list_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__pin_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__pin_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help pin commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__remove_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__init_commands] )) ||
+_millstream__subcmd__token__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token init commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__list_commands] )) ||
+_millstream__subcmd__token__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__pin_commands] )) ||
+_millstream__subcmd__token__subcmd__pin_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token pin commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__remove_commands] )) ||
+_millstream__subcmd__token__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token remove commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__trace_commands] )) ||
 _millstream__subcmd__trace_commands() {

@@ -122,6 +122,8 @@ pub enum Error {
     Serve(String),
     /// A program can't be traced.
     Trace(String),
+    /// A token or its store can't be used.
+    Store(millstream_store::Error),
     /// Known answers were wrong: the number of kernels that failed.
     SelfTest(usize),
     /// Some of the files failed; each was reported when it did.
@@ -197,6 +199,7 @@ impl fmt::Display for Error {
             Error::Engine(error) => error.fmt(f),
             Error::Service(error) => error.fmt(f),
             Error::Tally(error) => error.fmt(f),
+            Error::Store(error) => error.fmt(f),
             Error::Serve(why) | Error::Trace(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
@@ -226,6 +229,12 @@ impl From<millstream::Error> for Error {
             millstream::Error::Attach(error) => Error::Service(error),
             error => Error::Queue(error),
         }
+    }
+}
+
+impl From<millstream_store::Error> for Error {
+    fn from(error: millstream_store::Error) -> Self {
+        Error::Store(error)
     }
 }
 

@@ -21,5 +21,6 @@ mod signals;
 mod sparc;
 mod speed;
 mod status;
+mod tokens;
 
 pub use commands::run;

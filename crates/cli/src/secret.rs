@@ -124,33 +124,60 @@ fn read(path: &Path) -> Result<(Secret, bool), Error> {
     Ok((bytes, found.is_file() && found.mode() & 0o004 != 0))
 }
 
-/// Asks at the terminal, twice where a mistyped passphrase would lose the data.
+/// The texts with which the terminal asks for a secret.
+#[derive(Clone, Copy, Debug)]
+pub struct Prompt {
+    /// The secret, as in `passphrase`.
+    pub what: &'static str,
+    /// The first question.
+    pub first: &'static str,
+    /// The second question, where there are two.
+    pub again: &'static str,
+    /// The remedy when there is no terminal.
+    pub remedy: &'static str,
+}
+
+const PASSPHRASE: Prompt = Prompt {
+    what: "passphrase",
+    first: "Enter passphrase: ",
+    again: "Re-enter passphrase: ",
+    remedy: "name a key with -k or a passphrase with --passphrase-file",
+};
+
+/// Asks for a passphrase at the terminal, twice where a mistyped one would lose the data.
 ///
 /// # Errors
 /// [`Error::Passphrase`] when there is no terminal, or when the answer is empty or not the same twice.
 pub fn ask(twice: bool) -> Result<Secret, Error> {
-    let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
-        Error::Passphrase(
-            "there is no terminal to ask for a passphrase; name a key with -k or a passphrase with \
-             --passphrase-file"
-                .into(),
-        )
-    })?;
-    let failed = |error: io::Error| Error::Passphrase(format!("asking for a passphrase: {}", plain(&error)));
+    ask_for(&PASSPHRASE, twice)
+}
+
+/// Asks for a secret at the terminal, as [`ask`] does.
+///
+/// # Errors
+/// The same as for [`ask`].
+pub fn ask_for(asked: &Prompt, twice: bool) -> Result<Secret, Error> {
+    let Prompt { what, first, again, remedy } = *asked;
+    let mut tty = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+        .map_err(|_| Error::Passphrase(format!("there is no terminal to ask for a {what}; {remedy}")))?;
+    let failed = |error: io::Error| Error::Passphrase(format!("asking for a {what}: {}", plain(&error)));
     let before = tcgetattr(&tty).map_err(|error| failed(error.into()))?;
     silence(&tty, &before).map_err(failed)?;
-    let answers = prompt(&mut tty, "Enter passphrase: ").and_then(|first| {
-        let again = if twice { Some(prompt(&mut tty, "Re-enter passphrase: ")?) } else { None };
+    let answers = prompt(&mut tty, first).and_then(|first| {
+        let again = if twice { Some(prompt(&mut tty, again)?) } else { None };
         Ok((first, again))
     });
     tcsetattr(&tty, OptionalActions::Drain, &before).map_err(|error| failed(error.into()))?;
     signals::untidy().terminal = None;
     let (first, again) = answers.map_err(failed)?;
     if first.is_empty() {
-        return Err(Error::Passphrase("invalid passphrase. It is empty".into()));
+        return Err(Error::Passphrase(format!("invalid {what}. It is empty")));
     }
     if again.is_some_and(|again| *again != *first) {
-        return Err(Error::Passphrase("invalid passphrase. The two are not the same".into()));
+        return Err(Error::Passphrase(format!("invalid {what}. The two are not the same")));
     }
     Ok(first)
 }

@@ -30,6 +30,8 @@ impl Man {
             let sections = match command.get_name() {
                 "doctor" => pages::DOCTOR,
                 "keygen" => pages::KEYGEN,
+                "token" => pages::TOKEN,
+                "key" => pages::KEY,
                 "speed" => pages::SPEED,
                 "run" => pages::RUN,
                 "compare" => pages::COMPARE,
@@ -43,6 +45,10 @@ impl Man {
                 "reload" => pages::RELOAD,
                 _ => &[],
             };
+            for inner in command.get_subcommands() {
+                let name = format!("{name}-{}", inner.get_name());
+                self.page(inner.clone().display_name(name.clone()).name(name.clone()), &name, &[])?;
+            }
             // The sections are the same text as the help's end.
             let command = command.clone().after_long_help(None::<&str>);
             self.page(command.display_name(name.clone()).name(name.clone()), &name, sections)?;
@@ -97,6 +103,9 @@ fn related(name: &str) -> &'static [&'static str] {
         "decrypt" => &["millstream(1)", "millstream-encrypt(1)", "openssl(1)"],
         "digest" => &["millstream(1)", "millstream-mac(1)", "sha256sum(1)"],
         "mac" => &["millstream(1)", "millstream-digest(1)", "millstream-keygen(1)", "millstream-serve(1)"],
+        "token" | "key" => &["millstream(1)", "millstream-key(1)", "millstream-token(1)", "openssl-pkey(1)"],
+        name if name.starts_with("token-") => &["millstream-token(1)"],
+        name if name.starts_with("key-") => &["millstream-key(1)", "millstream-token(1)"],
         "caps" => &["millstream(1)", "millstream-check(1)", "millstream-speed(1)"],
         "check" => &["millstream(1)", "millstream-caps(1)"],
         "speed" => &["millstream(1)", "millstream-caps(1)", "millstream-compare(1)"],

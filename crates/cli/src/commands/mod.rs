@@ -24,6 +24,7 @@ mod digest;
 mod doctor;
 mod encrypt;
 mod isolated;
+mod key;
 mod keygen;
 mod lines;
 mod mac;
@@ -39,6 +40,7 @@ mod sparc;
 mod speed;
 mod status;
 mod sum;
+mod token;
 mod trace;
 mod worker;
 
@@ -73,6 +75,8 @@ enum Command {
     Move(move_grant::Move),
     Reload(reload::Reload),
     Keygen(keygen::Keygen),
+    Token(token::Command),
+    Key(Box<key::Command>),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
     Digest(digest::Digest),
@@ -102,6 +106,8 @@ impl Command {
             Command::Move(command) => command.run(),
             Command::Reload(command) => command.run(),
             Command::Keygen(command) => command.run(context),
+            Command::Token(command) => command.run(context),
+            Command::Key(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),

@@ -35,6 +35,7 @@ pages!(
     readme "README.md",
     introduction "introduction.md",
     files "files.md",
+    tokens "tokens.md",
     isolated "isolated.md",
     openssl "openssl.md",
     observe "observe.md",

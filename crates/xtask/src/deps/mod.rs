@@ -54,6 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "millstream-shm",
             "millstream-protocol",
             "millstream-files",
+            "millstream-store",
             "millstream-measure",
             "millstream-observe",
             "millstream-ultrasparc",

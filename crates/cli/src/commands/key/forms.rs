@@ -1,0 +1,123 @@
+//! The kinds of keys and the forms of files, as the options name them.
+
+use millstream_cpu::Features;
+use millstream_files::key::{Form as FileForm, Key, Kind as KeyKind};
+use millstream_store::{Attributes, token, usage};
+
+use crate::error::Error;
+
+/// A kind of key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Kind {
+    /// AES: 128, 192 or 256 bits
+    Aes,
+    /// HMAC: 128 to 8192 bits, in whole bytes
+    Hmac,
+    /// ChaCha20-Poly1305: 256 bits
+    #[value(name = "chacha20-poly1305", alias = "chacha20")]
+    ChaCha20Poly1305,
+    /// ECDSA and ECDH on P-256
+    #[value(name = "p-256", aliases = ["p256", "prime256v1"])]
+    P256,
+    /// ECDSA and ECDH on P-384
+    #[value(name = "p-384", aliases = ["p384", "secp384r1"])]
+    P384,
+    /// ECDSA and ECDH on P-521
+    #[value(name = "p-521", aliases = ["p521", "secp521r1"])]
+    P521,
+    /// Ed25519
+    Ed25519,
+    /// X25519
+    X25519,
+    /// RSA: 2048, 3072 or 4096 bits
+    Rsa,
+}
+
+impl From<Kind> for KeyKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Aes => KeyKind::Aes,
+            Kind::Hmac => KeyKind::Hmac,
+            Kind::ChaCha20Poly1305 => KeyKind::ChaCha20Poly1305,
+            Kind::P256 => KeyKind::P256,
+            Kind::P384 => KeyKind::P384,
+            Kind::P521 => KeyKind::P521,
+            Kind::Ed25519 => KeyKind::Ed25519,
+            Kind::X25519 => KeyKind::X25519,
+            Kind::Rsa => KeyKind::Rsa,
+        }
+    }
+}
+
+/// The form of a key in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Form {
+    /// PKCS#8 or SubjectPublicKeyInfo in PEM
+    Pem,
+    /// The same in DER
+    Der,
+    /// SEC 1 or PKCS#1 in PEM, as older programs have it
+    Traditional,
+    /// A JSON Web Key
+    Jwk,
+    /// A cleartext keyset of Tink in JSON
+    Tink,
+    /// The bytes of the key alone
+    Raw,
+}
+
+impl From<Form> for FileForm {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Pem => FileForm::Pem,
+            Form::Der => FileForm::Der,
+            Form::Traditional => FileForm::Traditional,
+            Form::Jwk => FileForm::Jwk,
+            Form::Tink => FileForm::Tink,
+            Form::Raw => FileForm::Raw,
+        }
+    }
+}
+
+/// Returns the usual form for a kind: PEM for keys with a public part, and bytes for others.
+pub(super) fn usual(kind: KeyKind) -> FileForm {
+    if kind.is_pair() { FileForm::Pem } else { FileForm::Raw }
+}
+
+/// Returns all usages that keys of a kind have.
+pub(super) fn usages_of(kind: KeyKind) -> u32 {
+    use usage::{DECRYPT, DERIVE, ENCRYPT, SIGN, UNWRAP, VERIFY, WRAP};
+    match kind {
+        KeyKind::Aes => ENCRYPT | DECRYPT | SIGN | VERIFY | WRAP | UNWRAP,
+        KeyKind::ChaCha20Poly1305 => ENCRYPT | DECRYPT,
+        KeyKind::Hmac => SIGN | VERIFY | DERIVE,
+        KeyKind::P256 | KeyKind::P384 | KeyKind::P521 => SIGN | VERIFY | DERIVE,
+        KeyKind::Ed25519 => SIGN | VERIFY,
+        KeyKind::X25519 => DERIVE,
+        KeyKind::Rsa => SIGN | VERIFY | ENCRYPT | DECRYPT | WRAP | UNWRAP,
+    }
+}
+
+/// Returns the names of usages, with commas.
+pub(super) fn usage_names(usages: u32) -> String {
+    let named = usage::NAMES.iter().enumerate().filter(|(bit, _)| usages & 1 << bit != 0);
+    named.map(|(_, name)| *name).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the attributes of a key that is new in a token.
+pub(super) fn attributes(features: Features, key: &Key, label: &str) -> Result<Attributes, Error> {
+    let public_key = match key.kind().is_pair() {
+        true => key.public(features).and_then(|public| public.write(FileForm::Der)),
+        false => Ok(Vec::new()),
+    };
+    let failed = |error| Error::in_format(error, label, label);
+    Ok(Attributes {
+        label: label.to_owned(),
+        kind: key.kind().name().to_owned(),
+        bits: key.bits(features).map_err(failed)? as u32,
+        usages: usages_of(key.kind()),
+        created: token::now(),
+        public_key: public_key.map_err(failed)?,
+        ..Attributes::default()
+    })
+}
