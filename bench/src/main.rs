@@ -20,6 +20,7 @@ mod record;
 mod report;
 mod sealed;
 mod sparc;
+mod store;
 mod targets;
 mod timing;
 mod turns;
@@ -71,6 +72,8 @@ enum Other {
     Observe(observe::Arguments),
     /// `millstream sparc` beside qemu-sparc64
     Sparc(sparc::Arguments),
+    /// The token store: finding, opening, and making keys that are on the disk
+    Store(store::Arguments),
     /// A test whether rows take another time for other secrets
     Timing(timing::Arguments),
 }
@@ -140,6 +143,7 @@ fn main() -> ExitCode {
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),
         Some(Other::Sparc(arguments)) => sparc::run(&arguments),
+        Some(Other::Store(arguments)) => store::run(&arguments),
         Some(Other::Timing(arguments)) => timing::run(&arguments),
         None => direct(&arguments.direct),
     };
