@@ -163,8 +163,10 @@ fn they_are_for_random_nonces_of_p256_only() {
     for _ in 0..20 {
         assert_eq!(trial.sign(DIGEST, true), first, "the nonce of RFC 6979");
         let scheme = SignatureScheme::Ecdsa { hash: Hash::Sha384, deterministic: false };
-        run(&mut queue, Request::sign_with(others[0], scheme, queue_buffer(&queue)));
-        run(&mut queue, Request::sign(others[1], queue_buffer(&queue)));
+        let digest = queue_buffer(&queue);
+        run(&mut queue, Request::sign_with(others[0], scheme, digest));
+        let message = queue_buffer(&queue);
+        run(&mut queue, Request::sign(others[1], message));
     }
     assert_eq!(trial.count("taken"), before);
     assert_ne!(trial.sign(DIGEST, false), trial.sign(DIGEST, false));
