@@ -425,7 +425,7 @@ _arguments "${_arguments_options[@]}" : \
 '--bits=[The key'\''s length in bits \[default\: 256, and 3072 for rsa\]]:BITS:_default' \
 '(-T --token -K --token-key)-o+[The file to make in place of a key in a token; without both, standard output, unless that is a terminal]:FILE:_files' \
 '(-T --token -K --token-key)--output=[The file to make in place of a key in a token; without both, standard output, unless that is a terminal]:FILE:_files' \
-'--form=[The form of the file \[default\: pem, and raw for keys without a public part\]]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
+'(-T --token)--form=[The form of the file \[default\: pem, and raw for keys without a public part\]]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
 der\:"The same in DER"
 traditional\:"SEC 1 or PKCS#1 in PEM, as older programs have it"
 jwk\:"A JSON Web Key"

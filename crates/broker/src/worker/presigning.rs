@@ -143,7 +143,7 @@ mod tests {
         let first = machine.look().expect("nothing to compare with");
         assert!(machine.look().is_some_and(|time| time >= first));
         let change: [fn(&mut Seen); 4] = [
-            |seen| seen.suspended -= JUMP_NS,
+            |seen| seen.suspended -= 2 * JUMP_NS,
             |seen| seen.set -= 2 * JUMP_NS,
             |seen| seen.set += 2 * JUMP_NS,
             |seen| seen.generation += 1,

@@ -32,7 +32,6 @@ const OF_WORDS: &[&str] = &[
     "--test=shared",
     "--test=isolated",
     "--test=worker",
-    "--test=broker",
 ];
 
 /// The command for the tests inside the library of the engines.
