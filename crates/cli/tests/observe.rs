@@ -497,7 +497,7 @@ fn several_processes_are_traced_together() {
         line.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let sleep = |seconds: &str| Command::new("sleep").arg(seconds).spawn().unwrap();
-    let (mut one, mut two, mut short) = (speed(), speed(), sleep("1"));
+    let (mut one, mut two, mut short) = (speed(), speed(), sleep("4"));
     std::thread::sleep(Duration::from_millis(300));
     let [a, b, c] = [&one, &two, &short].map(|child| child.id().to_string());
     let traced = |options: &[&str]| {
@@ -510,9 +510,9 @@ fn several_processes_are_traced_together() {
     };
     // Numbers come as pidof and pgrep print them. A process that is named twice is traced once, and one that
     // ends does not end the trace.
-    let (pids, told) = traced(&["--seconds", "1.5", "-p", &format!("{a} {b}\n"), "-p", &format!("{c},{a}")]);
+    let (pids, told) = traced(&["--seconds", "5", "-p", &format!("{a} {b}\n"), "-p", &format!("{c},{a}")]);
     assert_eq!(pids, [a.as_str(), &b, &c]);
-    assert!(told["seconds"].as_f64().unwrap() > 1.4, "{told}");
+    assert!(told["seconds"].as_f64().unwrap() > 4.9, "{told}");
     assert_eq!(aes(&told), "yes");
     // Other tests may run the same program meanwhile, but none of these was left out.
     let beside = |note: &serde_json::Value| {
