@@ -51,6 +51,10 @@ enum Kind {
     Rsa2048,
 }
 
+/// The time for which a client with a processor of its own looks for a signature before it sleeps: to be woken takes as long as
+/// several of P-256. The processes that share one look for as long as is usual.
+const LOOK: Duration = Duration::from_millis(1);
+
 const DIGEST: [u8; 32] = [7; 32];
 
 impl Kind {
@@ -94,9 +98,9 @@ struct Isolated {
 }
 
 impl Isolated {
-    fn attach(socket: PathBuf, kind: Kind) -> Result<Self, millstream::Error> {
+    fn attach(socket: PathBuf, kind: Kind, spin: Duration) -> Result<Self, millstream::Error> {
         let accelerator =
-            Attach { socket: Some(socket), private_keys: true, ..Attach::default() }.attach()?;
+            Attach { socket: Some(socket), private_keys: true, spin, ..Attach::default() }.attach()?;
         let (algorithm, bytes) = kind.key();
         let key = accelerator.import_key(algorithm, &bytes, Exportable::No)?;
         Ok(Isolated { queue: accelerator.queue()?, key, kind })
@@ -183,7 +187,8 @@ impl Direct {
 pub fn sign(arguments: &Signer) -> Result<(), String> {
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == arguments.kind).ok_or("no such key")?;
     pin(arguments.cpu);
-    let mut isolated = Isolated::attach(arguments.socket.clone(), kind).map_err(|error| error.to_string())?;
+    let mut isolated = Isolated::attach(arguments.socket.clone(), kind, Attach::default().spin)
+        .map_err(|error| error.to_string())?;
     isolated.sign().map_err(|error| error.to_string())?;
     println!("ready");
     let mut line = String::new();
@@ -268,7 +273,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     pin(clients);
     let mut figures = Vec::new();
     for kind in Kind::ALL {
-        let mut isolated = Isolated::attach(service.socket.clone(), kind).map_err(|e| e.to_string())?;
+        let mut isolated = Isolated::attach(service.socket.clone(), kind, LOOK).map_err(|e| e.to_string())?;
         let direct = Direct::new(features, kind)?;
         for signature in [isolated.sign(), direct.sign(kind)] {
             direct.verify(&signature.map_err(|e| e.to_string())?)?;
@@ -351,7 +356,7 @@ const BURST: u32 = 100;
 /// next; and how long signatures take that come now and then, some of them while the worker does that.
 fn presigned(service: &Service, features: Features, arguments: &Arguments) -> Result<Option<Figure>, String> {
     let text = |error: millstream::Error| error.to_string();
-    let mut isolated = Isolated::attach(service.socket.clone(), Kind::P256).map_err(text)?;
+    let mut isolated = Isolated::attach(service.socket.clone(), Kind::P256, LOOK).map_err(text)?;
     let direct = Direct::new(features, Kind::P256)?;
     let counts = || {
         let status = millstream::isolated::Service::connect(Some(&service.socket))
