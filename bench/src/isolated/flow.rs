@@ -149,9 +149,27 @@ impl Flow {
 
     /// Returns the nanoseconds of single operations, from submission to completion. The output is not read.
     pub fn single_ns(&mut self, operations: usize) -> Result<f64, String> {
+        let begin = Instant::now();
+        self.singly(operations, || ())?;
+        Ok(begin.elapsed().as_nanos() as f64 / operations as f64)
+    }
+
+    /// Returns the nanoseconds of each of so many single operations.
+    pub fn latencies_ns(&mut self, operations: usize) -> Result<Vec<f64>, String> {
+        let (mut times, mut last) = (Vec::with_capacity(operations), Instant::now());
+        self.singly(operations, || {
+            let now = Instant::now();
+            times.push(now.duration_since(last).as_nanos() as f64);
+            last = now;
+        })?;
+        Ok(times)
+    }
+
+    /// Executes one operation after another, and calls `done_one` after each.
+    #[inline(always)]
+    fn singly(&mut self, operations: usize, mut done_one: impl FnMut()) -> Result<(), String> {
         let (mut source, mut destination) = self.free.pop().ok_or("no buffers")?;
         let key = self.key.ok_or("no key")?;
-        let begin = Instant::now();
         for _ in 0..operations {
             let (Some(from), Some(to)) = (source.take(), destination.take()) else {
                 return Err("no buffers".into());
@@ -161,10 +179,10 @@ impl Flow {
             let done = self.queue.wait().ok_or("nothing was in flight")?;
             done.result.map_err(|status| status.to_string())?;
             (source, destination) = (done.buffers.source, done.buffers.destination);
+            done_one();
         }
-        let ns = begin.elapsed().as_nanos() as f64 / operations as f64;
         self.free.push((source, destination));
-        Ok(ns)
+        Ok(())
     }
 
     /// Returns the result of an operation, to be compared.

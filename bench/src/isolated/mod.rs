@@ -3,6 +3,7 @@
 
 mod against;
 mod bare;
+mod beside;
 mod flow;
 pub mod handshakes;
 pub mod private;
@@ -99,11 +100,11 @@ struct Service {
 
 impl Service {
     fn start(command: &Path, cpu: usize) -> Result<Service, String> {
-        Service::start_with(command, cpu, None)
+        Service::start_with(command, &[cpu], None)
     }
 
-    /// Starts one with the text of a policy.
-    fn start_with(command: &Path, cpu: usize, policy: Option<&str>) -> Result<Service, String> {
+    /// Starts one with its workers on those processors, in turn, and the text of a policy.
+    fn start_with(command: &Path, cpus: &[usize], policy: Option<&str>) -> Result<Service, String> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("millstream-bench-{}-{number}", std::process::id()));
@@ -114,7 +115,7 @@ impl Service {
             "--accelerators",
             "1",
             "--pin",
-            &cpu.to_string(),
+            &cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
         ]);
         if let Some(policy) = policy {
             let path = folder.join("policy.toml");

@@ -18,7 +18,7 @@ use millstream_measure::statistics::median;
 use millstream_testkit::keys::RSA_2048;
 use serde_json::json;
 
-use super::{Common, Figure, Service, pin};
+use super::{Common, Figure, Service, beside, pin};
 use crate::record::{self, Circumstances};
 
 #[derive(clap::Args)]
@@ -287,9 +287,12 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     }
     drop(service);
     if let Some(figure) =
-        presigned(&Service::start_with(&command, worker, Some(PRECOMPUTE))?, features, arguments)?
+        presigned(&Service::start_with(&command, &[worker], Some(PRECOMPUTE))?, features, arguments)?
     {
         figures.push(figure);
+    }
+    if !common.check_only {
+        figures.push(beside::packets(&command, [clients, worker], arguments.rounds)?);
     }
     if common.check_only {
         println!("test result: ok. {} passed; 0 failed", Kind::ALL.len() + 1);
