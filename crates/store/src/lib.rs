@@ -1,7 +1,7 @@
 //! Tokens: keys that outlive a service, sealed, in one file that survives power cuts.
 //!
-//! A token has two sides, which can be two processes. The [vault](vault) holds keys: it opens the token with a PIN, seals objects and opens
-//! them, and touches no file. The [file] keeps what the vault sealed, and sees ciphertext, public attributes and counters. [`Token`]
+//! A token has two sides, which can be two processes. The [vault] holds keys: it opens the token with a PIN, seals objects and opens
+//! them, and touches no file. The [file](mod@file) keeps what the vault sealed, and sees ciphertext, public attributes and counters. [`Token`]
 //! is both in one process.
 //!
 //! ```text

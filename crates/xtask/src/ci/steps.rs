@@ -20,18 +20,16 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     tests
 }
 
-/// The suites that send words through accelerators: published vectors, rules, schedules, residue, shares, hostile clients, recovery.
+/// The suites that send words through accelerators: published vectors, rules, schedules, residue, hostile clients, recovery.
 const OF_WORDS: &[&str] = &[
     "--package=millstream-accelerator",
     "--package=millstream",
-    "--package=millstream-broker",
     "--package=millstream-cli",
     "--test=accelerator",
     "--test=secrets",
     "--test=queue",
     "--test=shared",
     "--test=isolated",
-    "--test=worker",
 ];
 
 /// The command for the tests inside the library of the engines.
