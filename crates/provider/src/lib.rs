@@ -35,6 +35,7 @@ mod provider;
 mod remote;
 mod secret;
 mod shake;
+mod traces;
 
 /// Exports for fuzz targets.
 #[cfg(fuzzing)]

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
+use crate::traces;
 use millstream::{DecryptionScheme, SignatureScheme};
 
 /// The grants of this process, whichever library context asked for them.
@@ -88,8 +89,9 @@ pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<S
 /// Brings a private key to the service.
 pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<PrivateKey> {
     let usages = Usages::of(algorithm);
-    let (key, wrapped) = ServiceKey::import_wrapped(&GRANTS, service(&provider)?, algorithm, key, usages)
-        .map_err(|error| refused(error, algorithm, usages))?;
+    let made = ServiceKey::import_wrapped(&GRANTS, service(&provider)?, algorithm, key, usages);
+    traces::wipe();
+    let (key, wrapped) = made.map_err(|error| refused(error, algorithm, usages))?;
     Ok(PrivateKey { provider, algorithm, made: Made::new(key), wrapped: Some(Zeroizing::new(wrapped)) })
 }
 
