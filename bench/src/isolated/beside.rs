@@ -1,4 +1,4 @@
-//! How late packets are while a private key of the same service signs without pause.
+//! The latency of packets while a private key of the same service signs without pause.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What copying a key leaves behind: its bytes in vector registers, which whoever saves registers writes to the stack, and the stack
+//! The traces of copying a key: its bytes in vector registers, which whoever saves registers writes to the stack, and the stack
 //! of the functions that passed it on.
 //!
 //! # Safety
