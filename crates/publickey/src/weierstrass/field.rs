@@ -123,6 +123,7 @@ impl<M: Modulus<N>, const N: usize> Element<M, N> {
     }
 
     /// Inverts many elements with one inversion, in constant time. None of them may be zero.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) fn invert_all<const LEN: usize>(elements: &mut [Self; LEN]) {
         // Each product is of all elements before it.
         let mut products = [Element::ONE; LEN];

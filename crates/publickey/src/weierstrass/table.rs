@@ -7,10 +7,12 @@
 use millstream_cpu::FeatureSet;
 use millstream_kernel::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 
+#[cfg(target_arch = "x86_64")]
+use super::arch;
+use super::curve;
 use super::example::Example;
 use super::named::Curve;
 use super::ops::{Ops, ops};
-use super::{arch, curve};
 
 impl Curve {
     /// Returns the curve's table of kernels.
