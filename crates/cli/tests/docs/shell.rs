@@ -74,6 +74,8 @@ impl Home {
         let kept = ["LANG", "TERM", "TMPDIR"].map(|name| (name, std::env::var_os(name)));
         shell.env_clear().envs(kept.into_iter().filter_map(|(name, value)| Some((name, value?))));
         shell.env("PATH", path).env("HOME", self.path());
+        // Root's tokens would otherwise be the machine's.
+        shell.env("MILLSTREAM_STORE", self.path().join("tokens"));
         // ldconfig and a usual prefix would do the same.
         shell.env("LD_LIBRARY_PATH", self.prefix.join("lib"));
         shell.env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
