@@ -22,7 +22,7 @@ use crate::record::{self, Circumstances};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The server
-    #[arg(long, value_name = "PATH", default_value = "nginx")]
+    #[arg(long, value_name = "PATH", default_value = "/usr/sbin/nginx")]
     nginx: PathBuf,
     /// nginx's workers
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
