@@ -82,6 +82,17 @@ impl<'f, S: Session> Token<'f, S> {
         Ok(Token { file, session, token })
     }
 
+    /// Takes up a session that was left with [`Token::leave`]. The file may have been closed and opened again meanwhile, and others
+    /// may have changed it: then [`LocalSession::refresh`](crate::vault::LocalSession::refresh) comes first.
+    pub fn resume(file: &'f mut File, token: TokenId, session: S) -> Self {
+        Token { file, session, token }
+    }
+
+    /// Leaves the file to others, and keeps what opens the token.
+    pub fn leave(self) -> S {
+        self.session
+    }
+
     /// Returns the file, whose public contents may be read meanwhile.
     pub fn file(&self) -> &File {
         self.file

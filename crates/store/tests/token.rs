@@ -291,3 +291,26 @@ fn limits_have_errors() {
         assert!(Header::decode(&header.encode()[..len]).is_err(), "{len} bytes");
     }
 }
+
+#[test]
+fn a_session_goes_on_with_what_others_changed_and_not_with_an_older_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let mut file = store(&path);
+    let attributes = attributes(1);
+    let mut left = user(&mut file).unwrap().leave();
+    let id = file.find("web").unwrap();
+    let before = (file.records(id).unwrap(), file.objects(id).unwrap().collect::<Vec<_>>());
+    user(&mut file).unwrap().add(&attributes, b"theirs").unwrap();
+    // Without a look at what changed, nothing is changed in turn.
+    let mut behind = Token::resume(&mut file, id, left);
+    assert!(matches!(behind.add(&attributes, b"ours"), Err(Error::Stale)));
+    left = behind.leave();
+    left.refresh(&file.records(id).unwrap(), &mut file.objects(id).unwrap()).unwrap();
+    let mut level = Token::resume(&mut file, id, left);
+    let ours = level.add(&attributes, b"ours").unwrap();
+    assert_eq!(&level.read(ours).unwrap().1[..], b"ours");
+    left = level.leave();
+    let older = left.refresh(&before.0, &mut before.1.into_iter());
+    assert!(matches!(older, Err(Error::RolledBack)));
+}

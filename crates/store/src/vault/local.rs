@@ -165,6 +165,27 @@ impl Session for LocalSession {
 }
 
 impl LocalSession {
+    /// Takes up what others have made of the token since this session knew it.
+    ///
+    /// # Errors
+    /// [`Error::RolledBack`] when the token is in an older state, or not in one that was sealed; [`Error::Forged`],
+    /// [`Error::Malformed`]. The session stays as it was then.
+    pub fn refresh(
+        &mut self,
+        records: &Records,
+        objects: &mut dyn Iterator<Item = (ObjectId, Entry)>,
+    ) -> Result<(), Error> {
+        let header = Header::decode(&records.header)?;
+        let entries: Entries = objects.collect();
+        let epoch = self.sealer.check_index(&records.index, &records.header, &entries)?;
+        if epoch < self.state.epoch {
+            return Err(Error::RolledBack);
+        }
+        self.state = State { epoch, index: records.index.clone(), header, entries };
+        self.next = None;
+        Ok(())
+    }
+
     fn user(&self) -> Result<(), Error> {
         if self.role == Role::User { Ok(()) } else { Err(Error::Role(self.role)) }
     }
