@@ -47,6 +47,9 @@ const PACKAGES: &[Package] = &[
     ("openssh-server", "sshd on the OpenSSL provider"),
     ("openssh-client", "ssh and scp on the OpenSSL provider"),
     ("python3", "hashlib and ssl on the OpenSSL provider"),
+    ("opensc", "pkcs11-tool on the PKCS #11 module"),
+    ("gnutls-bin", "p11tool and GnuTLS on the PKCS #11 module"),
+    ("libnss3-tools", "NSS on the PKCS #11 module"),
     (
         "dpkg-dev",
         "unpacking sources of other projects, whose tests are in no package, and what packages depend on",

@@ -36,6 +36,7 @@ pages!(
     introduction "introduction.md",
     files "files.md",
     tokens "tokens.md",
+    pkcs11 "pkcs11.md",
     isolated "isolated.md",
     openssl "openssl.md",
     observe "observe.md",

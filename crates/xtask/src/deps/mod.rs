@@ -45,6 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-broker", UNDER),
     ("millstream-provider", &["millstream"]),
     ("millstream-capi", &["millstream"]),
+    ("millstream-pkcs11", &["millstream", "millstream-files", "millstream-store"]),
     (
         "millstream-cli",
         &[

@@ -23,6 +23,7 @@ pub struct Built {
     pub library: PathBuf,
     pub shared: PathBuf,
     pub provider: PathBuf,
+    pub pkcs11: PathBuf,
     native: String,
 }
 
@@ -41,7 +42,9 @@ impl Built {
         let shared = link(&library, &native)?;
         let provider = cargo(profile, &["build", "--package", "millstream-provider", "--lib"], &[])?;
         let provider = artifact(&provider, "millstream_provider", ".so")?;
-        Ok(Built { cli: artifact(&cli, "millstream", "")?, library, shared, provider, native })
+        let pkcs11 = cargo(profile, &["build", "--package", "millstream-pkcs11", "--lib"], &[])?;
+        let pkcs11 = artifact(&pkcs11, "millstream_pkcs11", ".so")?;
+        Ok(Built { cli: artifact(&cli, "millstream", "")?, library, shared, provider, pkcs11, native })
     }
 
     /// Returns the libraries with which a program is linked beside the static library. The unwinder is GCC's static one:

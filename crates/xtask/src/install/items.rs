@@ -47,6 +47,7 @@ pub enum Part {
     Library,
     Development,
     Provider,
+    Pkcs11,
 }
 
 impl Layout {
@@ -58,6 +59,11 @@ impl Layout {
     /// Returns the folder for libraries.
     pub fn libraries(&self) -> PathBuf {
         self.prefix.join(&self.libdir)
+    }
+
+    /// Returns the path of the PKCS #11 module, where p11-kit and others look for modules.
+    fn pkcs11(&self) -> PathBuf {
+        self.libraries().join("pkcs11/libmillstream-pkcs11.so")
     }
 
     /// Returns the folder in which a program below this prefix looks for its configuration.
@@ -109,6 +115,12 @@ impl Layout {
                 libraries.join("ossl-modules/millstream.so"),
                 Part::Provider,
                 What::Library(built.provider.clone()),
+            ),
+            item(self.pkcs11(), Part::Pkcs11, What::Library(built.pkcs11.clone())),
+            item(
+                prefix.join("share/p11-kit/modules/millstream.module"),
+                Part::Pkcs11,
+                What::Text(format!("module: {}\n", self.pkcs11().display())),
             ),
         ]
     }

@@ -10,7 +10,7 @@ use crate::install::items::{VERSION, files};
 use crate::run::{at, command, output, root};
 
 /// The packages whose dependencies ship.
-const SHIPPED: &[&str] = &["millstream-cli", "millstream-capi", "millstream-provider"];
+const SHIPPED: &[&str] = &["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11"];
 
 /// A crate that ships.
 pub struct Component {

@@ -17,6 +17,7 @@ pub const PACKAGES: &[(&str, Part)] = &[
     ("libmillstream0", Part::Library),
     ("libmillstream-dev", Part::Development),
     ("openssl-provider-millstream", Part::Provider),
+    ("millstream-pkcs11", Part::Pkcs11),
 ];
 
 /// The number of the packaging of a version.

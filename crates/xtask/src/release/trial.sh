@@ -1,5 +1,5 @@
 # Installs the packages in a clean system, uses each, removes and purges them. Nothing may be left.
-packages='millstream libmillstream0 libmillstream-dev openssl-provider-millstream'
+packages='millstream libmillstream0 libmillstream-dev openssl-provider-millstream millstream-pkcs11'
 policy=/etc/millstream/policy.toml
 fail() {
     echo "packages: $*" >&2
@@ -40,6 +40,31 @@ openssl list -providers -provider millstream | grep -q 'name: Millstream' || fai
     = "$(openssl dgst -sha256 -r release.txt)" ] || fail "openssl dgst differs"
 millstream run --json --report report.json -- openssl dgst -sha256 release.txt
 grep -q sha256 report.json || fail "nothing was accelerated"
+
+echo "==== the PKCS #11 module"
+module=$(sed -n 's/^module: //p' /usr/share/p11-kit/modules/millstream.module)
+umask 077
+echo 271828 >so-pin && echo 314159 >pin
+millstream token init web --store tokens --so-pin-file so-pin --pin-file pin
+millstream key generate p-256 --store tokens -T web -K host --pin-file pin
+cat >slots.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    unsigned long count = 0;
+    void *module = dlopen(argv[1], RTLD_NOW);
+    unsigned long (*get)(void ***) = module ? dlsym(module, "C_GetFunctionList") : NULL;
+    void **list;
+    if (!get || get(&list)) return fprintf(stderr, "%s\n", dlerror()), 1;
+    unsigned long (*initialize)(void *) = list[1];
+    unsigned long (*slots)(unsigned char, unsigned long *, unsigned long *) = list[5];
+    if (initialize(NULL) || slots(1, NULL, &count)) return 2;
+    return printf("slots: %lu\n", count), 0;
+}
+END
+cc slots.c -o slots
+MILLSTREAM_STORE=$PWD/tokens ./slots "$module" | grep -q '^slots: 2$' || fail "the module shows no token"
+umask 022
 
 echo "==== the service"
 [ -L /etc/systemd/system/sockets.target.wants/millstream.socket ] || fail "the socket is not enabled"

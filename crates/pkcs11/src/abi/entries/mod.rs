@@ -1,0 +1,93 @@
+//! The functions that programs call, named and ordered as in the standard. Each reads what was passed and calls inward.
+//!
+//! # Safety
+//! As [`abi`](super) says, once for all functions: that is why their bodies are unsafe as a whole.
+#![allow(non_snake_case, clippy::missing_safety_doc, missing_docs)]
+
+mod ciphers;
+mod general;
+mod keys;
+mod messages;
+mod objects;
+mod sessions;
+mod signatures;
+mod unsupported;
+
+use std::sync::Arc;
+
+use cryptoki_sys::*;
+
+use super::Mechanism;
+use crate::mechanism::{self, Row, Way};
+use crate::module::Module;
+use crate::object::engine::{Engine, Purpose};
+use crate::object::kind::Kind;
+use crate::object::{Object, rules};
+use crate::operation::Operations;
+use crate::refusal::{Outcome, demand};
+use crate::session::Session;
+
+pub use ciphers::*;
+pub use general::*;
+pub use keys::*;
+pub use messages::*;
+pub use objects::*;
+pub use sessions::*;
+pub use signatures::*;
+pub use unsupported::*;
+
+/// Declares functions of the standard.
+macro_rules! functions {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$meta])*
+        #[allow(unused_unsafe)]
+        pub unsafe extern "C" fn $name($($arg: $type),*) -> CK_RV {
+            // SAFETY: the program's promise, which the head of `abi` states.
+            $crate::abi::guard(|| unsafe { $body })
+        }
+    )*};
+}
+use functions;
+
+/// Runs a call in a session.
+fn within<T>(
+    handle: CK_SESSION_HANDLE,
+    call: impl FnOnce(&'static Module, &Session, &mut Operations) -> Outcome<T>,
+) -> Outcome<T> {
+    let module = Module::get()?;
+    let session = module.session(handle)?;
+    let mut operations = session.operations();
+    call(module, &session, &mut operations)
+}
+
+/// A key that may be used with a mechanism, expanded for it.
+struct Ready {
+    row: &'static Row,
+    key: Arc<Object>,
+    engine: Arc<Engine>,
+    wants_pin: bool,
+}
+
+/// Makes a key ready for a mechanism.
+///
+/// # Errors
+/// Those of the mechanism, of the handle and of the key's attributes.
+fn ready(
+    module: &Module,
+    session: &Session,
+    mechanism: &Mechanism<'_>,
+    (flag, usage): (CK_FLAGS, CK_ATTRIBUTE_TYPE),
+    handle: CK_OBJECT_HANDLE,
+    purpose: fn(Way) -> Outcome<Purpose>,
+) -> Outcome<Ready> {
+    let row = mechanism::find(mechanism.kind, flag)?;
+    let key = session.key(handle)?;
+    let attributes = key.attributes();
+    let is_key = matches!(attributes.class(), CKO_SECRET_KEY | CKO_PRIVATE_KEY | CKO_PUBLIC_KEY);
+    demand(is_key, CKR_KEY_HANDLE_INVALID)?;
+    row.way.check_kind(Kind::of(&attributes)?)?;
+    rules::check_use(&attributes, usage, mechanism.kind)?;
+    let engine = key.engine(module.features, purpose(row.way)?, || session.slot.secret(&key))?;
+    let wants_pin = attributes.is(CKA_ALWAYS_AUTHENTICATE);
+    Ok(Ready { row, key, engine, wants_pin })
+}

@@ -1,0 +1,43 @@
+//! Functions of the standard that this module does not have. They are in the lists all the same, as the standard demands.
+//!
+//! Ref. PKCS #11 v3.2 §5.2.
+
+use cryptoki_sys::*;
+
+use crate::module::Module;
+
+/// Declares functions that only say that they are not supported; the arguments have the types of the standard.
+macro_rules! unsupported {
+    ($(fn $name:ident($($type:ty),*);)*) => {$(
+        pub unsafe extern "C" fn $name($(_: $type),*) -> CK_RV {
+            match Module::get() {
+                Ok(_) => CKR_FUNCTION_NOT_SUPPORTED,
+                Err(refusal) => refusal.0,
+            }
+        }
+    )*};
+}
+
+unsupported! {
+    fn C_SignRecoverInit(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE);
+    fn C_SignRecover(CK_SESSION_HANDLE, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG);
+    fn C_VerifyRecoverInit(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE);
+    fn C_VerifyRecover(CK_SESSION_HANDLE, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG);
+    fn C_MessageSignInit(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE);
+    fn C_SignMessage(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG);
+    fn C_SignMessageBegin(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG);
+    fn C_SignMessageNext(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG);
+    fn C_MessageSignFinal(CK_SESSION_HANDLE);
+    fn C_MessageVerifyInit(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE);
+    fn C_VerifyMessage(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, CK_ULONG);
+    fn C_VerifyMessageBegin(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG);
+    fn C_VerifyMessageNext(CK_SESSION_HANDLE, *mut std::ffi::c_void, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, CK_ULONG);
+    fn C_MessageVerifyFinal(CK_SESSION_HANDLE);
+    fn C_EncapsulateKey(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE, *mut CK_ATTRIBUTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG, *mut CK_OBJECT_HANDLE);
+    fn C_DecapsulateKey(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE, *mut CK_ATTRIBUTE, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_OBJECT_HANDLE);
+    fn C_AsyncComplete(CK_SESSION_HANDLE, *mut CK_UTF8CHAR, *mut CK_ASYNC_DATA);
+    fn C_AsyncGetID(CK_SESSION_HANDLE, *mut CK_UTF8CHAR, *mut CK_ULONG);
+    fn C_AsyncJoin(CK_SESSION_HANDLE, *mut CK_UTF8CHAR, CK_ULONG, *mut CK_BYTE, CK_ULONG);
+    fn C_WrapKeyAuthenticated(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE, CK_OBJECT_HANDLE, *mut CK_BYTE, CK_ULONG, *mut CK_BYTE, *mut CK_ULONG);
+    fn C_UnwrapKeyAuthenticated(CK_SESSION_HANDLE, *mut CK_MECHANISM, CK_OBJECT_HANDLE, *mut CK_BYTE, CK_ULONG, *mut CK_ATTRIBUTE, CK_ULONG, *mut CK_BYTE, CK_ULONG, *mut CK_OBJECT_HANDLE);
+}

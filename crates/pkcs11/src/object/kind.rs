@@ -1,0 +1,160 @@
+//! The kinds of keys: their type and curve in the standard's numbers, and their names in a store.
+//!
+//! Ref. PKCS #11 v3.2 §6 (types), RFC 5480 §2.1.1 and RFC 8410 §3 (curves).
+
+use cryptoki_sys::*;
+use millstream::publickey::weierstrass::Curve;
+use millstream_files::key::Kind as FileKind;
+
+use super::attributes::Attributes;
+use crate::refusal::{Outcome, Refusal, refuse};
+
+/// The kind of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A secret key of a type of secrets, as `CKK_AES`.
+    Secret(CK_KEY_TYPE),
+    /// RSA.
+    Rsa,
+    /// ECDSA and ECDH on a curve of NIST.
+    Curve(Curve),
+    /// Ed25519.
+    Ed25519,
+    /// X25519.
+    X25519,
+}
+
+/// The types of secret keys: their names in a store, their lengths in bytes, and the length to assume when a template has none.
+const SECRETS: &[(CK_KEY_TYPE, &str, &[usize])] = &[
+    (CKK_AES, "aes", &[16, 24, 32]),
+    (CKK_AES_XTS, "aes-xts", &[32, 64]),
+    (CKK_DES3, "3des", &[24]),
+    (CKK_CHACHA20, "chacha20-poly1305", &[32]),
+    // Secrets of any length.
+    (CKK_GENERIC_SECRET, "hmac", &[]),
+    (CKK_HKDF, "hkdf", &[]),
+    (CKK_MD5_HMAC, "hmac-md5", &[]),
+    (CKK_SHA_1_HMAC, "hmac-sha1", &[]),
+    (CKK_SHA224_HMAC, "hmac-sha224", &[]),
+    (CKK_SHA256_HMAC, "hmac-sha256", &[]),
+    (CKK_SHA384_HMAC, "hmac-sha384", &[]),
+    (CKK_SHA512_HMAC, "hmac-sha512", &[]),
+    (CKK_SHA512_256_HMAC, "hmac-sha512-256", &[]),
+    (CKK_SHA3_224_HMAC, "hmac-sha3-224", &[]),
+    (CKK_SHA3_256_HMAC, "hmac-sha3-256", &[]),
+    (CKK_SHA3_384_HMAC, "hmac-sha3-384", &[]),
+    (CKK_SHA3_512_HMAC, "hmac-sha3-512", &[]),
+];
+
+/// The most bytes of a secret of any length.
+const MOST_SECRET: usize = 4096;
+
+/// The names of curves in DER: object identifiers, and for Curve25519 also their printable names, which some programs send.
+const CURVES: &[(Kind, &[u8])] = &[
+    (Kind::Curve(Curve::P256), b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07"),
+    (Kind::Curve(Curve::P384), b"\x06\x05\x2b\x81\x04\x00\x22"),
+    (Kind::Curve(Curve::P521), b"\x06\x05\x2b\x81\x04\x00\x23"),
+    (Kind::Ed25519, b"\x06\x03\x2b\x65\x70"),
+    (Kind::Ed25519, b"\x13\x0cedwards25519"),
+    (Kind::Ed25519, b"\x06\x09\x2b\x06\x01\x04\x01\xda\x47\x0f\x01"),
+    (Kind::X25519, b"\x06\x03\x2b\x65\x6e"),
+    (Kind::X25519, b"\x13\x0acurve25519"),
+    (Kind::X25519, b"\x06\x0a\x2b\x06\x01\x04\x01\x97\x55\x01\x05\x01"),
+];
+
+impl Kind {
+    /// Returns the kind that a key's attributes say.
+    ///
+    /// # Errors
+    /// `CKR_TEMPLATE_INCOMPLETE`, `CKR_CURVE_NOT_SUPPORTED`, `CKR_ATTRIBUTE_VALUE_INVALID` for a type that is not supported.
+    pub fn of(attributes: &Attributes) -> Outcome<Self> {
+        let number = attributes.number(CKA_KEY_TYPE)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+        let on = |fits: fn(Kind) -> bool| {
+            let params = attributes.required(CKA_EC_PARAMS)?;
+            Kind::on_curve(params).filter(|kind| fits(*kind)).ok_or(Refusal(CKR_CURVE_NOT_SUPPORTED))
+        };
+        match number {
+            CKK_RSA => Ok(Kind::Rsa),
+            CKK_EC => on(|kind| matches!(kind, Kind::Curve(_))),
+            CKK_EC_EDWARDS => on(|kind| kind == Kind::Ed25519),
+            CKK_EC_MONTGOMERY => on(|kind| kind == Kind::X25519),
+            number if SECRETS.iter().any(|row| row.0 == number) => Ok(Kind::Secret(number)),
+            _ => refuse(CKR_ATTRIBUTE_VALUE_INVALID),
+        }
+    }
+
+    /// Returns the kind of keys on the curve that `CKA_EC_PARAMS` names.
+    fn on_curve(params: &[u8]) -> Option<Self> {
+        CURVES.iter().find(|row| row.1 == params).map(|row| row.0)
+    }
+
+    /// Returns `CKA_EC_PARAMS` of the kind.
+    pub fn ec_params(self) -> Option<&'static [u8]> {
+        CURVES.iter().find(|row| row.0 == self).map(|row| row.1)
+    }
+
+    /// Returns the type of the key.
+    pub fn key_type(self) -> CK_KEY_TYPE {
+        match self {
+            Kind::Secret(number) => number,
+            Kind::Rsa => CKK_RSA,
+            Kind::Curve(_) => CKK_EC,
+            Kind::Ed25519 => CKK_EC_EDWARDS,
+            Kind::X25519 => CKK_EC_MONTGOMERY,
+        }
+    }
+
+    /// Returns the same kind as key files name it; none for secrets.
+    pub fn in_files(self) -> Option<FileKind> {
+        match self {
+            Kind::Secret(_) => None,
+            Kind::Rsa => Some(FileKind::Rsa),
+            Kind::Curve(Curve::P256) => Some(FileKind::P256),
+            Kind::Curve(Curve::P384) => Some(FileKind::P384),
+            Kind::Curve(Curve::P521) => Some(FileKind::P521),
+            Kind::Ed25519 => Some(FileKind::Ed25519),
+            Kind::X25519 => Some(FileKind::X25519),
+        }
+    }
+
+    /// Returns the name in a store.
+    pub fn name(self) -> &'static str {
+        match (self, self.in_files()) {
+            (_, Some(kind)) => kind.name(),
+            (Kind::Secret(number), _) => {
+                SECRETS.iter().find(|row| row.0 == number).expect("only such types are made").1
+            }
+            _ => unreachable!("every kind that is no secret has a name in files"),
+        }
+    }
+
+    /// Returns the kind with that name in a store.
+    pub fn named(name: &str) -> Option<Self> {
+        let secret = SECRETS.iter().find(|row| row.1 == name).map(|row| Kind::Secret(row.0));
+        secret.or_else(|| {
+            let pairs = [Kind::Rsa, Kind::Ed25519, Kind::X25519];
+            let pairs = pairs.into_iter().chain(Curve::ALL.map(Kind::Curve));
+            pairs.into_iter().find(|kind| kind.name() == name)
+        })
+    }
+
+    /// Checks the length of a secret key.
+    ///
+    /// # Errors
+    /// `CKR_KEY_SIZE_RANGE`.
+    pub fn check_len(self, len: usize) -> Outcome {
+        let Kind::Secret(number) = self else { return Ok(()) };
+        let lengths = SECRETS.iter().find(|row| row.0 == number).map_or(&[][..], |row| row.2);
+        let fits = if lengths.is_empty() { (1..=MOST_SECRET).contains(&len) } else { lengths.contains(&len) };
+        if fits { Ok(()) } else { refuse(CKR_KEY_SIZE_RANGE) }
+    }
+
+    /// Returns the length of a secret key that can have no other.
+    pub fn only_len(self) -> Option<usize> {
+        let Kind::Secret(number) = self else { return None };
+        match SECRETS.iter().find(|row| row.0 == number)?.2 {
+            [len] => Some(*len),
+            _ => None,
+        }
+    }
+}

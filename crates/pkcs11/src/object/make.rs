@@ -1,0 +1,252 @@
+//! New objects, from what a program says of them and from keys that are made.
+//!
+//! Ref. PKCS #11 v3.2 §4.1, §5.7.
+
+use cryptoki_sys::*;
+use millstream::Features;
+use millstream::hash::{Hash, digest};
+use millstream::publickey::rsa;
+use millstream_files::key::{Form, Key, PublicKey};
+use zeroize::Zeroizing;
+
+use super::attributes::Attributes;
+use super::kind::Kind;
+use super::{Draft, Secret, der, rules};
+use crate::refusal::{Outcome, Refusal, demand, refuse};
+
+/// The history of a key.
+#[derive(Clone, Copy)]
+pub struct Origin<'a> {
+    /// The mechanism that made the key within the token; none for a key that was given.
+    pub made_by: Option<CK_MECHANISM_TYPE>,
+    /// The attributes of the key that it was derived or unwrapped with, whose history it inherits.
+    pub from: Option<&'a Attributes>,
+}
+
+impl Origin<'_> {
+    /// A program gave the key.
+    pub const GIVEN: Origin<'static> = Origin { made_by: None, from: None };
+}
+
+/// Makes the object that a program describes in whole.
+///
+/// # Errors
+/// Those of the standard for templates.
+pub fn described(features: Features, template: &[(CK_ATTRIBUTE_TYPE, &[u8])]) -> Outcome<Draft> {
+    let mut given = Attributes::from_template(template)?;
+    let class = given.number(CKA_CLASS)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+    rules::check_given(class, &given)?;
+    match class {
+        CKO_CERTIFICATE => {
+            let x509 = given.number(CKA_CERTIFICATE_TYPE)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+            demand(x509 == CKC_X_509, CKR_ATTRIBUTE_VALUE_INVALID)?;
+            given.required(CKA_VALUE)?;
+            rules::set_defaults(&mut given, None);
+            Ok(Draft { attributes: given, secret: None })
+        }
+        CKO_DATA => {
+            let value = given.take(CKA_VALUE).unwrap_or_default();
+            rules::set_defaults(&mut given, None);
+            Ok(Draft { attributes: given, secret: Some(Zeroizing::new(value)) })
+        }
+        CKO_SECRET_KEY => {
+            let value = Zeroizing::new(given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?);
+            secret_key(features, given, value, Origin::GIVEN)
+        }
+        CKO_PUBLIC_KEY => {
+            let kind = Kind::of(&given)?;
+            let bytes = public_bytes(features, kind, &given)?;
+            public_key(features, given, kind, &bytes, Origin::GIVEN)
+        }
+        CKO_PRIVATE_KEY => {
+            let kind = Kind::of(&given)?;
+            let secret = private_bytes(features, kind, &mut given)?;
+            private_key(features, given, kind, &secret, Origin::GIVEN)
+        }
+        _ => refuse(CKR_ATTRIBUTE_VALUE_INVALID),
+    }
+}
+
+/// Makes a secret key of `value`.
+///
+/// # Errors
+/// Those of templates.
+pub fn secret_key(
+    features: Features,
+    mut given: Attributes,
+    value: Secret,
+    origin: Origin<'_>,
+) -> Outcome<Draft> {
+    given.set_number(CKA_CLASS, CKO_SECRET_KEY);
+    rules::check_given(CKO_SECRET_KEY, &given)?;
+    let kind = Kind::of(&given)?;
+    demand(matches!(kind, Kind::Secret(_)), CKR_TEMPLATE_INCONSISTENT)?;
+    kind.check_len(value.len()).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
+    if let Some(len) = given.number(CKA_VALUE_LEN)? {
+        demand(len == value.len() as CK_ULONG, CKR_TEMPLATE_INCONSISTENT)?;
+    }
+    given.set_number(CKA_VALUE_LEN, value.len() as CK_ULONG);
+    let mut check = [0; 32];
+    digest(features, Hash::Sha256, &value, &mut check)?;
+    given.set_default(CKA_CHECK_VALUE, &check[..3]);
+    finish(given, kind, Some(value), origin)
+}
+
+/// Makes a public key of its bytes, in the form of key files.
+///
+/// # Errors
+/// Those of templates.
+pub fn public_key(
+    features: Features,
+    mut given: Attributes,
+    kind: Kind,
+    bytes: &[u8],
+    origin: Origin<'_>,
+) -> Outcome<Draft> {
+    given.set_number(CKA_CLASS, CKO_PUBLIC_KEY);
+    rules::check_given(CKO_PUBLIC_KEY, &given)?;
+    set_public(features, &mut given, kind, bytes)?;
+    finish(given, kind, None, origin)
+}
+
+/// Makes a private key of its bytes, in the form of key files.
+///
+/// # Errors
+/// Those of templates.
+pub fn private_key(
+    features: Features,
+    mut given: Attributes,
+    kind: Kind,
+    secret: &[u8],
+    origin: Origin<'_>,
+) -> Outcome<Draft> {
+    given.set_number(CKA_CLASS, CKO_PRIVATE_KEY);
+    rules::check_given(CKO_PRIVATE_KEY, &given)?;
+    let in_files = kind.in_files().ok_or(Refusal(CKR_TEMPLATE_INCONSISTENT))?;
+    let key = Key::new(features, in_files, secret)?;
+    set_public(features, &mut given, kind, key.public(features)?.as_bytes())?;
+    given.take(CKA_MODULUS_BITS);
+    finish(given, kind, Some(Zeroizing::new(key.secret().to_vec())), origin)
+}
+
+/// Sets what follows from the class, the kind and the origin.
+fn finish(mut given: Attributes, kind: Kind, secret: Option<Secret>, origin: Origin<'_>) -> Outcome<Draft> {
+    given.set_number(CKA_KEY_TYPE, kind.key_type());
+    rules::set_defaults(&mut given, Some(kind));
+    given.set_flag(CKA_LOCAL, origin.made_by.is_some() && origin.from.is_none());
+    let mechanism = origin.made_by.filter(|_| origin.from.is_none()).unwrap_or(CK_UNAVAILABLE_INFORMATION);
+    given.set_number(CKA_KEY_GEN_MECHANISM, mechanism);
+    if secret.is_some() {
+        // A key that was outside at any time has been in the clear there.
+        let inherited = |kind| match origin.from {
+            Some(base) => base.is(kind),
+            None => origin.made_by.is_some(),
+        };
+        let always = given.is(CKA_SENSITIVE) && inherited(CKA_ALWAYS_SENSITIVE);
+        let never = !given.is(CKA_EXTRACTABLE) && inherited(CKA_NEVER_EXTRACTABLE);
+        given.set_flag(CKA_ALWAYS_SENSITIVE, always);
+        given.set_flag(CKA_NEVER_EXTRACTABLE, never);
+    }
+    Ok(Draft { attributes: given, secret })
+}
+
+/// Sets the attributes in which the public key is.
+///
+/// # Errors
+/// `CKR_ATTRIBUTE_VALUE_INVALID` for bytes that are no such key.
+pub fn set_public(features: Features, given: &mut Attributes, kind: Kind, bytes: &[u8]) -> Outcome {
+    let in_files = kind.in_files().ok_or(Refusal(CKR_TEMPLATE_INCONSISTENT))?;
+    let public = PublicKey::new(features, in_files, bytes)?;
+    match kind.ec_params() {
+        Some(params) => {
+            given.set_default(CKA_EC_PARAMS, params);
+            given.set(CKA_EC_POINT, &der::octet_string(public.as_bytes()));
+        }
+        None => {
+            let key = rsa::PublicKey::from_pkcs1(features, public.as_bytes())?;
+            let mut modulus = [0; rsa::MAX_BYTES];
+            let len = key.modulus(&mut modulus)?;
+            given.set(CKA_MODULUS, &modulus[..len]);
+            given.set(CKA_PUBLIC_EXPONENT, der::trimmed(&key.exponent().to_be_bytes()));
+            given.set_number(CKA_MODULUS_BITS, key.bits() as CK_ULONG);
+        }
+    }
+    given.set(CKA_PUBLIC_KEY_INFO, &public.write(Form::Der)?);
+    Ok(())
+}
+
+/// Returns the bytes of a public key from its attributes.
+fn public_bytes(features: Features, kind: Kind, given: &Attributes) -> Outcome<Vec<u8>> {
+    let point = |lens: &[usize]| given.required(CKA_EC_POINT).map(|value| der::point(value, lens));
+    match kind {
+        Kind::Rsa => {
+            let (modulus, exponent) = (given.required(CKA_MODULUS)?, given.required(CKA_PUBLIC_EXPONENT)?);
+            let key = rsa::PublicKey::new(features, modulus, exponent)?;
+            let mut der = vec![0; rsa::MAX_PUBLIC_DER];
+            let len = key.to_pkcs1(&mut der)?;
+            der.truncate(len);
+            Ok(der)
+        }
+        Kind::Curve(curve) => point(&[1 + 2 * curve.bytes(), 1 + curve.bytes()]),
+        Kind::Ed25519 | Kind::X25519 => point(&[32]),
+        Kind::Secret(_) => refuse(CKR_TEMPLATE_INCONSISTENT),
+    }
+}
+
+/// Takes the bytes of a private key out of its attributes.
+fn private_bytes(features: Features, kind: Kind, given: &mut Attributes) -> Outcome<Secret> {
+    if kind != Kind::Rsa {
+        let value = Zeroizing::new(given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?);
+        let Kind::Curve(curve) = kind else { return Ok(value) };
+        // Programs send scalars with and without leading zeros.
+        let digits = der::trimmed(&value);
+        demand(digits.len() <= curve.bytes(), CKR_ATTRIBUTE_VALUE_INVALID)?;
+        let mut scalar = Zeroizing::new(vec![0; curve.bytes()]);
+        scalar[curve.bytes() - digits.len()..].copy_from_slice(digits);
+        return Ok(scalar);
+    }
+    let mut take = |kind| given.take(kind).map(Zeroizing::new).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE));
+    let modulus = take(CKA_MODULUS)?;
+    let public_exponent = take(CKA_PUBLIC_EXPONENT)?;
+    let private_exponent = take(CKA_PRIVATE_EXPONENT)?;
+    let (p, q) = (take(CKA_PRIME_1)?, take(CKA_PRIME_2)?);
+    let (dp, dq, inverse) = (take(CKA_EXPONENT_1)?, take(CKA_EXPONENT_2)?, take(CKA_COEFFICIENT)?);
+    let components = rsa::Components {
+        modulus: &modulus,
+        public_exponent: &public_exponent,
+        private_exponent: &private_exponent,
+        p: &p,
+        q: &q,
+        dp: &dp,
+        dq: &dq,
+        inverse: &inverse,
+    };
+    let key = rsa::PrivateKey::new(features, &components)?;
+    let mut der = Zeroizing::new(vec![0; rsa::MAX_PRIVATE_DER]);
+    let len = key.to_pkcs1(&mut der)?;
+    der.truncate(len);
+    Ok(der)
+}
+
+/// Returns the secret part of a private key that an attribute is.
+///
+/// # Errors
+/// `CKR_ATTRIBUTE_TYPE_INVALID` when the kind has no such part.
+pub fn part(features: Features, kind: Kind, secret: &[u8], wanted: CK_ATTRIBUTE_TYPE) -> Outcome<Vec<u8>> {
+    use rsa::Component;
+    let component = match (kind, wanted) {
+        (Kind::Rsa, CKA_PRIVATE_EXPONENT) => Component::PrivateExponent,
+        (Kind::Rsa, CKA_PRIME_1) => Component::P,
+        (Kind::Rsa, CKA_PRIME_2) => Component::Q,
+        (Kind::Rsa, CKA_EXPONENT_1) => Component::Dp,
+        (Kind::Rsa, CKA_EXPONENT_2) => Component::Dq,
+        (Kind::Rsa, CKA_COEFFICIENT) => Component::Inverse,
+        (Kind::Rsa, _) => return refuse(CKR_ATTRIBUTE_TYPE_INVALID),
+        (_, CKA_VALUE) => return Ok(secret.to_vec()),
+        _ => return refuse(CKR_ATTRIBUTE_TYPE_INVALID),
+    };
+    let key = rsa::PrivateKey::from_pkcs1(features, secret)?;
+    let mut number = Zeroizing::new([0; rsa::MAX_BYTES]);
+    let len = key.component(component, &mut number[..])?;
+    Ok(number[..len].to_vec())
+}

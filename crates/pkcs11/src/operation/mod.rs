@@ -1,0 +1,50 @@
+//! The operations that are under way in a session: at most one operation of each kind.
+
+pub mod cipher;
+pub mod digest;
+pub mod keys;
+pub mod message;
+pub mod signature;
+
+use std::sync::Arc;
+
+use cryptoki_sys::*;
+
+use self::cipher::Ciphering;
+use self::digest::Digesting;
+use self::message::Messages;
+use self::signature::Signing;
+use crate::object::Object;
+
+/// The operations of a session.
+#[derive(Default)]
+pub struct Operations {
+    /// The objects that a search found and that were not given yet.
+    pub search: Option<std::vec::IntoIter<CK_OBJECT_HANDLE>>,
+    /// A digest.
+    pub digest: Option<Digesting>,
+    /// An encryption.
+    pub encrypt: Option<Keyed<Ciphering>>,
+    /// A decryption.
+    pub decrypt: Option<Keyed<Ciphering>>,
+    /// A signature that is made.
+    pub sign: Option<Keyed<Signing>>,
+    /// A signature that is verified.
+    pub verify: Option<Keyed<Signing>>,
+    /// The signature that came before its message, in `C_VerifySignature`.
+    pub expected: Option<Vec<u8>>,
+    /// Messages that are encrypted.
+    pub seal: Option<Messages>,
+    /// Messages that are decrypted.
+    pub open: Option<Messages>,
+}
+
+/// An operation, and the key that it is done with.
+pub struct Keyed<T> {
+    /// The operation.
+    pub running: T,
+    /// The key.
+    pub key: Arc<Object>,
+    /// True while the key wants the PIN for this one operation and has not got it.
+    pub wants_pin: bool,
+}

@@ -1,0 +1,264 @@
+//! Signatures and MACs in a session: made and verified, of one part or several.
+//!
+//! Ref. PKCS #11 v3.2 §5.13, §5.15.
+
+use std::sync::Arc;
+
+use cryptoki_sys::*;
+use millstream::Features;
+use millstream::aes::CmacState;
+use millstream::compare::begins;
+use millstream::hash::{Hash, Hasher};
+use millstream::hmac::Hmac;
+use millstream::publickey::ecdsa::Message;
+use millstream::publickey::ed25519::{self, Rules, Scheme};
+use millstream::publickey::rsa;
+
+use super::cipher::padded;
+use crate::abi::Mechanism;
+use crate::mechanism::parameters::{self, Eddsa};
+use crate::mechanism::{Row, Way};
+use crate::object::engine::{Engine, Purpose};
+use crate::random::Random;
+use crate::refusal::{Outcome, Refusal, demand, refuse};
+
+/// The most bytes of a message that is signed whole.
+const MOST_KEPT: usize = 64 << 20;
+
+/// A signature or a MAC under way.
+#[derive(Clone)]
+pub struct Signing {
+    engine: Arc<Engine>,
+    scheme: Form,
+    input: Input,
+    /// True once a part was added.
+    pub in_parts: bool,
+}
+
+/// The last step, which makes a signature of the input.
+#[derive(Clone)]
+enum Form {
+    /// A tag of so many bytes.
+    Mac(usize),
+    RsaPkcs,
+    RsaRaw,
+    RsaHashed(Hash),
+    RsaPss(rsa::Pss),
+    Ecdsa(Option<Hash>),
+    Eddsa(Eddsa),
+}
+
+/// The input so far.
+#[derive(Clone)]
+enum Input {
+    Hmac(Box<Hmac>),
+    Cmac(Box<CmacState>),
+    Hash(Box<Hasher>),
+    Whole(Vec<u8>),
+}
+
+/// Returns what the key of a mechanism is expanded for.
+///
+/// # Errors
+/// `CKR_MECHANISM_INVALID` for one that signs nothing.
+pub fn purpose(way: Way) -> Outcome<Purpose> {
+    Ok(match way {
+        Way::Hmac(hash, _) => Purpose::Hmac(hash),
+        Way::Cmac(_) => Purpose::Cmac,
+        Way::RsaPkcs | Way::RsaRaw | Way::RsaHashed(_) | Way::RsaPss(_) | Way::Ecdsa(_) | Way::Eddsa => {
+            Purpose::Pair
+        }
+        _ => return refuse(CKR_MECHANISM_INVALID),
+    })
+}
+
+/// Returns the hash with digests of a length, or the next longer one: for the nonces of ECDSA over digests that a program gives.
+fn hash_for(len: usize) -> Hash {
+    match len {
+        0..=20 => Hash::Sha1,
+        21..=28 => Hash::Sha224,
+        29..=32 => Hash::Sha256,
+        33..=48 => Hash::Sha384,
+        _ => Hash::Sha512,
+    }
+}
+
+impl Signing {
+    /// Begins with a key that was expanded for the mechanism's [`purpose`].
+    ///
+    /// # Errors
+    /// `CKR_MECHANISM_PARAM_INVALID`.
+    pub fn begin(
+        features: Features,
+        row: &Row,
+        mechanism: &Mechanism<'_>,
+        engine: Arc<Engine>,
+    ) -> Outcome<Self> {
+        let hashed = |hash| Input::Hash(Box::new(Hasher::new(features, hash)));
+        let tag = |general: bool, most: usize| match general {
+            true => parameters::tag_len(mechanism, most),
+            false => mechanism.bare().map(|()| most),
+        };
+        let whole = || Input::Whole(Vec::new());
+        let (scheme, input) = match (row.way, &*engine) {
+            (Way::Hmac(hash, general), Engine::Hmac(key)) => {
+                (Form::Mac(tag(general, hash.output_len())?), Input::Hmac(Box::new(key.start())))
+            }
+            (Way::Cmac(general), Engine::Cmac(key)) => {
+                (Form::Mac(tag(general, 16)?), Input::Cmac(Box::new(key.begin())))
+            }
+            (Way::RsaPss(hash), _) => {
+                let pss = parameters::pss(mechanism, hash)?;
+                (Form::RsaPss(pss), hash.map_or_else(whole, hashed))
+            }
+            (Way::Eddsa, _) => (Form::Eddsa(parameters::eddsa(mechanism)?), whole()),
+            (way, _) => {
+                mechanism.bare()?;
+                match way {
+                    Way::RsaPkcs => (Form::RsaPkcs, whole()),
+                    Way::RsaRaw => (Form::RsaRaw, whole()),
+                    Way::RsaHashed(hash) => (Form::RsaHashed(hash), hashed(hash)),
+                    Way::Ecdsa(hash) => (Form::Ecdsa(hash), hash.map_or_else(whole, hashed)),
+                    _ => return refuse(CKR_MECHANISM_INVALID),
+                }
+            }
+        };
+        Ok(Signing { engine, scheme, input, in_parts: false })
+    }
+
+    /// Returns the length of the signature.
+    pub fn len(&self) -> usize {
+        match (&self.scheme, &*self.engine) {
+            (Form::Mac(len), _) => *len,
+            (_, Engine::Rsa(key)) => key.size(),
+            (_, Engine::RsaPublic(key)) => key.size(),
+            (_, Engine::Curve(key)) => 2 * key.curve().bytes(),
+            (_, Engine::CurvePublic(key)) => 2 * key.curve().bytes(),
+            _ => ed25519::SIGNATURE,
+        }
+    }
+
+    /// Adds a part.
+    ///
+    /// # Errors
+    /// `CKR_DATA_LEN_RANGE`.
+    pub fn update(&mut self, part: &[u8]) -> Outcome {
+        self.in_parts = true;
+        match (&mut self.input, &*self.engine) {
+            (Input::Hmac(hmac), _) => hmac.update(part),
+            (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.update(key, part),
+            (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
+            (Input::Hash(hasher), _) => hasher.update(part),
+            (Input::Whole(message), _) => {
+                demand(message.len().saturating_add(part.len()) <= MOST_KEPT, CKR_DATA_LEN_RANGE)?;
+                message.extend_from_slice(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the tag of a MAC, the digest, or the message.
+    fn ended(input: Input, engine: &Engine) -> Outcome<Vec<u8>> {
+        Ok(match (input, engine) {
+            (Input::Hmac(hmac), _) => hmac.finish().to_vec(),
+            (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.tag(key).to_vec(),
+            (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
+            (Input::Hash(hasher), _) => hasher.finish().to_vec(),
+            (Input::Whole(message), _) => message,
+        })
+    }
+
+    /// Returns the signature.
+    ///
+    /// # Errors
+    /// `CKR_DATA_LEN_RANGE`, `CKR_RANDOM_NO_RNG`, `CKR_FUNCTION_FAILED`.
+    pub fn sign(self) -> Outcome<Vec<u8>> {
+        let len = self.len();
+        let input = Signing::ended(self.input, &self.engine)?;
+        let mut out = vec![0; len];
+        match (&self.scheme, &*self.engine) {
+            (Form::Mac(len), _) => return Ok(input[..*len].to_vec()),
+            (Form::RsaPkcs, Engine::Rsa(key)) => {
+                key.sign_pkcs1_encoded(&input, &mut out)?;
+            }
+            (Form::RsaRaw, Engine::Rsa(key)) => key.raw(&padded(&input, len)?, &mut out)?,
+            (Form::RsaHashed(hash), Engine::Rsa(key)) => {
+                key.sign_pkcs1_digest(*hash, &input, &mut out)?;
+            }
+            (Form::RsaPss(pss), Engine::Rsa(key)) => {
+                key.sign_pss_digest(pss, &mut Random, &input, &mut out)?;
+            }
+            (Form::Ecdsa(hash), Engine::Curve(key)) => {
+                demand(!input.is_empty(), CKR_DATA_LEN_RANGE)?;
+                let message = Message::digest(hash.unwrap_or(hash_for(input.len())), &input);
+                return Ok(key.sign(&message, &mut Random)?.to_vec());
+            }
+            (Form::Eddsa(form), Engine::Ed25519(key)) => {
+                return Ok(key.sign_by(scheme(form), &input)?.to_vec());
+            }
+            _ => return refuse(CKR_KEY_TYPE_INCONSISTENT),
+        }
+        Ok(out)
+    }
+
+    /// Verifies a signature or a tag.
+    ///
+    /// # Errors
+    /// `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`.
+    pub fn verify(self, signature: &[u8]) -> Outcome {
+        demand(signature.len() == self.len(), CKR_SIGNATURE_LEN_RANGE)?;
+        let input = Signing::ended(self.input, &self.engine)?;
+        let invalid = |_| Refusal(CKR_SIGNATURE_INVALID);
+        match (&self.scheme, &*self.engine) {
+            (Form::Mac(len), _) => demand(begins(&input[..*len], signature).into(), CKR_SIGNATURE_INVALID),
+            (Form::RsaPkcs, Engine::RsaPublic(key)) => {
+                let expected = type_1(&input, key.size())?;
+                is_recovered(key, signature, &expected)
+            }
+            (Form::RsaRaw, Engine::RsaPublic(key)) => {
+                is_recovered(key, signature, &padded(&input, key.size())?)
+            }
+            (Form::RsaHashed(hash), Engine::RsaPublic(key)) => {
+                key.verify_pkcs1_digest_vartime(*hash, &input, signature).map_err(invalid)
+            }
+            (Form::RsaPss(pss), Engine::RsaPublic(key)) => {
+                demand(input.len() == pss.hash.output_len(), CKR_DATA_LEN_RANGE)?;
+                key.verify_pss_digest_vartime(pss, &input, signature).map_err(invalid)
+            }
+            (Form::Ecdsa(hash), Engine::CurvePublic(key)) => {
+                let hash = hash.unwrap_or(hash_for(input.len()));
+                key.verify(&Message::digest(hash, &input), signature).map_err(invalid)
+            }
+            (Form::Eddsa(form), Engine::Ed25519Public(key)) => {
+                key.verify_by(Rules::Strict, scheme(form), &input, signature).map_err(invalid)
+            }
+            _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
+        }
+    }
+}
+
+fn scheme(form: &Eddsa) -> Scheme<'_> {
+    match form {
+        Eddsa::Pure => Scheme::Pure,
+        Eddsa::Context(context) => Scheme::Context(context),
+        Eddsa::Prehash(context) => Scheme::Prehash(context),
+    }
+}
+
+/// Returns the block of type 1 around bytes (RFC 8017 §9.2, steps 3 to 5).
+fn type_1(bytes: &[u8], len: usize) -> Outcome<Vec<u8>> {
+    let ones =
+        len.checked_sub(bytes.len() + 3).filter(|ones| *ones >= 8).ok_or(Refusal(CKR_DATA_LEN_RANGE))?;
+    let mut block = vec![0xff; len];
+    block[..2].copy_from_slice(&[0, 1]);
+    block[2 + ones] = 0;
+    block[len - bytes.len()..].copy_from_slice(bytes);
+    Ok(block)
+}
+
+/// Compares what a signature recovers with what was expected. All of it is public.
+fn is_recovered(key: &rsa::PublicKey, signature: &[u8], expected: &[u8]) -> Outcome {
+    let mut found = vec![0; key.size()];
+    key.raw(signature, &mut found).map_err(|_| Refusal(CKR_SIGNATURE_INVALID))?;
+    demand(found == expected, CKR_SIGNATURE_INVALID)
+}

@@ -1,0 +1,179 @@
+//! Objects as the store has them: the attributes that all programs with tokens share, and beside them those of PKCS #11.
+//!
+//! | tag | value |
+//! | ---: | --- |
+//! | 256 | the attributes of PKCS #11, as [`Attributes::encode`] gives them |
+//!
+//! A key that `millstream key` made has no such tag: its attributes follow from the shared ones.
+
+use cryptoki_sys::*;
+use millstream::Features;
+use millstream_files::key::PublicKey;
+use millstream_store::{Attributes as Shared, usage};
+
+use crate::object::attributes::Attributes;
+use crate::object::kind::Kind;
+use crate::object::{make, rules};
+use crate::refusal::{Outcome, Refusal};
+
+/// The tag of the attributes of PKCS #11.
+const TAG: u16 = 256;
+
+/// The usages that both sides have.
+const USAGES: [(u32, CK_ATTRIBUTE_TYPE); 7] = [
+    (usage::ENCRYPT, CKA_ENCRYPT),
+    (usage::DECRYPT, CKA_DECRYPT),
+    (usage::SIGN, CKA_SIGN),
+    (usage::VERIFY, CKA_VERIFY),
+    (usage::DERIVE, CKA_DERIVE),
+    (usage::WRAP, CKA_WRAP),
+    (usage::UNWRAP, CKA_UNWRAP),
+];
+
+/// Returns an object's attributes as the store keeps them.
+///
+/// # Errors
+/// `CKR_ATTRIBUTE_VALUE_INVALID`.
+pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
+    let label = attributes.get(CKA_LABEL).unwrap_or_default().to_vec();
+    let class = attributes.class();
+    let kind = Kind::of(attributes).ok();
+    let bits = match kind {
+        None => 0,
+        Some(Kind::Secret(_)) => attributes.number(CKA_VALUE_LEN)?.unwrap_or(0) as u32 * 8,
+        Some(Kind::Curve(curve)) => curve.bits() as u32,
+        Some(Kind::Ed25519 | Kind::X25519) => 256,
+        Some(Kind::Rsa) => {
+            let modulus = attributes.get(CKA_MODULUS).unwrap_or_default();
+            let zeros = modulus.first().map_or(0, |first| first.leading_zeros());
+            modulus.len() as u32 * 8 - zeros
+        }
+    };
+    let name = match (class, kind) {
+        (CKO_PUBLIC_KEY, Some(kind)) => format!("{} public", kind.name()),
+        (_, Some(kind)) => kind.name().to_owned(),
+        (CKO_CERTIFICATE, _) => "certificate".to_owned(),
+        _ => "data".to_owned(),
+    };
+    let usages = USAGES.iter().filter(|(_, kind)| attributes.is(*kind)).map(|(bit, _)| bit).sum();
+    let mut shared = Shared {
+        label: String::from_utf8(label).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?,
+        id: attributes.get(CKA_ID).unwrap_or_default().to_vec(),
+        kind: name,
+        bits,
+        usages,
+        exportable: attributes.is(CKA_EXTRACTABLE) && !attributes.is(CKA_SENSITIVE),
+        never_outside: attributes.is(CKA_NEVER_EXTRACTABLE),
+        created,
+        public_key: attributes.get(CKA_PUBLIC_KEY_INFO).unwrap_or_default().to_vec(),
+        ..Shared::default()
+    };
+    shared.others.insert(TAG, attributes.encode());
+    Ok(shared)
+}
+
+/// Returns an object's attributes from what the store has; none for what this version does not know.
+pub fn from_store(features: Features, shared: &Shared) -> Option<Attributes> {
+    let mut attributes = match shared.others.get(&TAG) {
+        Some(bytes) => Attributes::decode(bytes)?,
+        None => of_key(features, shared).ok()?,
+    };
+    // Another program may have changed what it knows of.
+    attributes.set(CKA_LABEL, shared.label.as_bytes());
+    attributes.set(CKA_ID, &shared.id);
+    Some(attributes)
+}
+
+/// Returns the attributes of a key that another program made.
+fn of_key(features: Features, shared: &Shared) -> Outcome<Attributes> {
+    let kind = Kind::named(&shared.kind).ok_or(Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
+    let mut attributes = Attributes::default();
+    match kind {
+        Kind::Secret(_) => {
+            attributes.set_number(CKA_CLASS, CKO_SECRET_KEY);
+            attributes.set_number(CKA_VALUE_LEN, shared.bits.div_ceil(8).into());
+        }
+        _ => {
+            attributes.set_number(CKA_CLASS, CKO_PRIVATE_KEY);
+            let public = PublicKey::from_spki(features, &shared.public_key)?;
+            make::set_public(features, &mut attributes, kind, public.as_bytes())?;
+            attributes.take(CKA_MODULUS_BITS);
+        }
+    }
+    attributes.set_number(CKA_KEY_TYPE, kind.key_type());
+    attributes.set_flag(CKA_TOKEN, true);
+    attributes.set_flag(CKA_EXTRACTABLE, shared.exportable);
+    attributes.set_flag(CKA_SENSITIVE, !shared.exportable);
+    attributes.set_flag(CKA_LOCAL, shared.never_outside);
+    attributes.set_flag(CKA_NEVER_EXTRACTABLE, shared.never_outside && !shared.exportable);
+    attributes.set_flag(CKA_ALWAYS_SENSITIVE, shared.never_outside && !shared.exportable);
+    attributes.set_number(CKA_KEY_GEN_MECHANISM, CK_UNAVAILABLE_INFORMATION);
+    let class = attributes.class();
+    for (bit, usage) in USAGES {
+        if rules::has(class, usage) {
+            attributes.set_flag(usage, shared.usages & bit != 0);
+        }
+    }
+    rules::set_defaults(&mut attributes, Some(kind));
+    Ok(attributes)
+}
+
+/// Returns the public object of a private key that has none of its own.
+///
+/// # Errors
+/// None that the private key does not have, too.
+pub fn half_of(features: Features, private: &Attributes) -> Outcome<Attributes> {
+    let kind = Kind::of(private)?;
+    let mut given = Attributes::default();
+    for same in [CKA_LABEL, CKA_ID, CKA_SUBJECT] {
+        given.set(same, private.get(same).unwrap_or_default());
+    }
+    given.set_number(CKA_KEY_TYPE, kind.key_type());
+    given.set_flag(CKA_TOKEN, true);
+    given.set_flag(CKA_MODIFIABLE, false);
+    let info = private.get(CKA_PUBLIC_KEY_INFO).ok_or(Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
+    let public = PublicKey::from_spki(features, info)?;
+    let draft = make::public_key(features, given, kind, public.as_bytes(), make::Origin::GIVEN)?;
+    Ok(draft.attributes)
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_files::key::{Form, Key, Kind as FileKind};
+
+    use super::*;
+
+    #[test]
+    fn keys_of_the_command_line_are_keys_here_and_come_back() {
+        let features = Features::hardware();
+        for kind in FileKind::ALL {
+            let key = Key::generate(features, kind, None).unwrap();
+            let public = key.public(features).ok().map(|public| public.write(Form::Der).unwrap());
+            let shared = Shared {
+                label: "a".into(),
+                id: vec![7],
+                kind: kind.name().into(),
+                bits: key.bits(features).unwrap() as u32,
+                usages: usage::SIGN | usage::DECRYPT,
+                exportable: kind == FileKind::Hmac,
+                never_outside: true,
+                created: 5,
+                public_key: public.clone().unwrap_or_default(),
+                ..Shared::default()
+            };
+            let here = from_store(features, &shared).unwrap();
+            assert_eq!(here.get(CKA_ID), Some(&[7][..]));
+            assert_eq!((here.is(CKA_SIGN), here.is(CKA_SENSITIVE)), (true, kind != FileKind::Hmac), "{kind}");
+            let again = to_store(&here, 5).unwrap();
+            assert_eq!(
+                (&again.kind, again.bits, &again.public_key),
+                (&shared.kind, shared.bits, &shared.public_key)
+            );
+            assert_eq!(from_store(features, &again), Some(here.clone()));
+            if let Some(info) = public {
+                let half = half_of(features, &here).unwrap();
+                assert_eq!((half.get(CKA_PUBLIC_KEY_INFO), half.class()), (Some(&info[..]), CKO_PUBLIC_KEY));
+            }
+        }
+    }
+}
