@@ -16,6 +16,9 @@ _millstream_words() {
             ",$1")
                 cmd="millstream"
                 ;;
+            millstream,agent)
+                cmd="millstream__subcmd__agent"
+                ;;
             millstream,caps)
                 cmd="millstream__subcmd__caps"
                 ;;
@@ -87,6 +90,9 @@ _millstream_words() {
                 ;;
             millstream,trace)
                 cmd="millstream__subcmd__trace"
+                ;;
+            millstream__subcmd__help,agent)
+                cmd="millstream__subcmd__help__subcmd__agent"
                 ;;
             millstream__subcmd__help,caps)
                 cmd="millstream__subcmd__help__subcmd__caps"
@@ -287,12 +293,58 @@ _millstream_words() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help"
+            opts="-h -V --help --version caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__agent)
+            opts="-T -K -h -V --token --token-key --socket --confirm --lifetime --pin-file --store --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -K)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lifetime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -621,8 +673,22 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key encrypt decrypt digest mac man completions help"
+            opts="caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__agent)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -660,6 +660,24 @@ esac
     ;;
 esac
 ;;
+(agent)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'*-K+[The label of a key, or its identifier; may be repeated \[default\: all keys of the token that sign for SSH\]]:LABEL:_default' \
+'*--token-key=[The label of a key, or its identifier; may be repeated \[default\: all keys of the token that sign for SSH\]]:LABEL:_default' \
+'--socket=[The socket \[default\: millstream-agent.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'--lifetime=[Forget the keys after this time, as 90s, 30m or 8h]:TIME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--confirm[Ask before each signature, by the program that SSH_ASKPASS names]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::command -- A program that finds the agent in SSH_AUTH_SOCK, and its arguments\: the agent ends with it:_default' \
+&& ret=0
+;;
 (encrypt)
 _arguments "${_arguments_options[@]}" : \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
@@ -969,6 +987,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(agent)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (encrypt)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1026,6 +1048,7 @@ _millstream_commands() {
 'keygen:Make a key' \
 'token:Make tokens, which keep keys, and set their PINs' \
 'key:Make, import, export and list keys, in tokens and in files' \
+'agent:Sign for SSH with the keys of a token' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
@@ -1035,6 +1058,11 @@ _millstream_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__agent_commands] )) ||
+_millstream__subcmd__agent_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream agent commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__caps_commands] )) ||
 _millstream__subcmd__caps_commands() {
@@ -1096,6 +1124,7 @@ _millstream__subcmd__help_commands() {
 'keygen:Make a key' \
 'token:Make tokens, which keep keys, and set their PINs' \
 'key:Make, import, export and list keys, in tokens and in files' \
+'agent:Sign for SSH with the keys of a token' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
 'digest:Compute the digest of files or of standard input' \
@@ -1105,6 +1134,11 @@ _millstream__subcmd__help_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__agent_commands] )) ||
+_millstream__subcmd__help__subcmd__agent_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help agent commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__caps_commands] )) ||
 _millstream__subcmd__help__subcmd__caps_commands() {

@@ -3,6 +3,7 @@
 //! of their own.
 #![deny(unsafe_code)]
 
+mod agent;
 mod codes;
 mod commands;
 mod doctor;

@@ -12,6 +12,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::error::{Error, exit};
 use crate::{shown, signals};
 
+mod agent;
 mod caps;
 mod cautions;
 mod check;
@@ -77,6 +78,7 @@ enum Command {
     Keygen(keygen::Keygen),
     Token(token::Command),
     Key(Box<key::Command>),
+    Agent(agent::Agent),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
     Digest(digest::Digest),
@@ -108,6 +110,7 @@ impl Command {
             Command::Keygen(command) => command.run(context),
             Command::Token(command) => command.run(context),
             Command::Key(command) => command.run(context),
+            Command::Agent(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),

@@ -71,3 +71,26 @@ A key of OpenSSL's, brought into a token:
   millstream key import key.pem -T web -K signer",
     ),
 ];
+
+pub const AGENT: &[Section] = &[
+    (
+        "CLIENTS",
+        "Programs of this user and of root may connect; the socket has mode 600. They can list the keys and have messages signed, with RSA by \
+SHA-1, SHA-256 or SHA-512, ECDSA or Ed25519. 'ssh-add -x' locks the agent and 'ssh-add -X' unlocks it. Keys can't be added or removed, and \
+extensions are refused, those for destinations among them: --confirm and --lifetime hold for all keys.
+
+At most 64 clients are served at a time.",
+    ),
+    PINS,
+    (
+        "EXAMPLES",
+        "A shell in which ssh and git use the keys of a token:
+
+  millstream agent -T web -- bash
+
+The host key of an sshd, whose configuration has the lines 'HostKeyAgent /run/millstream-agent.sock' and 'HostKey /etc/ssh/host.pub', where the \
+latter is what 'ssh-add -L' says:
+
+  millstream agent -T host --socket /run/millstream-agent.sock --pin-file /etc/millstream/host.pin",
+    ),
+];

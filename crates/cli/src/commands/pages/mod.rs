@@ -9,7 +9,7 @@ mod speed;
 
 pub use doctor::DOCTOR;
 pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
-pub use keys::{KEY, TOKEN};
+pub use keys::{AGENT, KEY, TOKEN};
 pub use programs::{COMPARE, OPENSSL_CONF, RUN, SPARC, TRACE};
 pub use service::{MOVE, RELOAD, REVOKE, SERVE, STATUS};
 pub use speed::SPEED;
