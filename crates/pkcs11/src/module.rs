@@ -10,6 +10,7 @@ use cryptoki_sys::*;
 use millstream::Features;
 use millstream::isolated::PerProcess;
 
+use crate::operation::pending::Gathering;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 use crate::session::{Session, Sessions};
 use crate::token::{Slot, Store, config};
@@ -30,6 +31,8 @@ pub struct Module {
     pub features: Features,
     /// The sessions.
     pub sessions: Sessions,
+    /// The signatures that asynchronous sessions wait for.
+    pub gathering: Gathering,
     store: Option<Arc<Store>>,
     slots: RwLock<Vec<Arc<Slot>>>,
     handles: Arc<AtomicU64>,
@@ -62,6 +65,7 @@ impl Module {
         let module = Module {
             features,
             sessions: Sessions::default(),
+            gathering: Gathering::default(),
             store,
             slots: RwLock::default(),
             handles: Arc::new(AtomicU64::new(1)),

@@ -22,6 +22,8 @@ pub struct Session {
     pub slot: Arc<Slot>,
     /// True if it may change the token.
     pub writes: bool,
+    /// True if its signatures are collected later.
+    pub asynchronous: bool,
     operations: Mutex<Operations>,
 }
 
@@ -77,13 +79,13 @@ impl Sessions {
     }
 
     /// Opens a session.
-    pub fn open(&self, slot: Arc<Slot>, writes: bool) -> CK_SESSION_HANDLE {
+    pub fn open(&self, slot: Arc<Slot>, writes: bool, asynchronous: bool) -> CK_SESSION_HANDLE {
         let handle = self.next.fetch_add(1, Ordering::Relaxed);
         slot.sessions.fetch_add(1, Ordering::AcqRel);
         if writes {
             slot.writing.fetch_add(1, Ordering::AcqRel);
         }
-        let session = Session { handle, slot, writes, operations: Mutex::default() };
+        let session = Session { handle, slot, writes, asynchronous, operations: Mutex::default() };
         let mut part = self.part(handle).write().unwrap_or_else(PoisonError::into_inner);
         part.insert(handle, Arc::new(session));
         handle

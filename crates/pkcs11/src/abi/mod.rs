@@ -72,6 +72,9 @@ pub(crate) struct Place {
     len: *mut CK_ULONG,
 }
 
+// SAFETY: the pointers are the program's, which has them used by whichever thread makes the next call of the session.
+unsafe impl Send for Place {}
+
 impl Place {
     /// Takes the program's pointers.
     ///
@@ -110,10 +113,23 @@ impl Place {
         usize::try_from(unsafe { ptr::read_unaligned(self.len) }).unwrap_or(usize::MAX)
     }
 
+    /// Returns the address of the program's buffer.
+    pub(crate) fn address(self) -> *mut CK_BYTE {
+        self.buffer
+    }
+
     /// Tells the program a length.
     pub(crate) fn tell(self, len: usize) {
         // SAFETY: the program's promise; not NULL, as `new` checked.
         unsafe { ptr::write_unaligned(self.len, len as CK_ULONG) };
+    }
+
+    /// Writes a result to the buffer, which had room for it when the operation began. The place of the length may be gone by now.
+    pub(crate) fn fill(self, result: &[u8]) -> Outcome {
+        demand(!self.buffer.is_null(), CKR_FUNCTION_FAILED)?;
+        // SAFETY: the program's promise, that its buffer stays until the operation is complete.
+        unsafe { ptr::copy_nonoverlapping(result.as_ptr(), self.buffer, result.len()) };
+        Ok(())
     }
 
     /// Gives the program a result.

@@ -4,6 +4,7 @@ pub mod cipher;
 pub mod digest;
 pub mod keys;
 pub mod message;
+pub mod pending;
 pub mod signature;
 
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use cryptoki_sys::*;
 use self::cipher::Ciphering;
 use self::digest::Digesting;
 use self::message::Messages;
+use self::pending::Pending;
 use self::signature::Signing;
+use crate::abi::Place;
 use crate::object::Object;
 
 /// The operations of a session.
@@ -29,6 +32,8 @@ pub struct Operations {
     pub decrypt: Option<Keyed<Ciphering>>,
     /// A signature that is made.
     pub sign: Option<Keyed<Signing>>,
+    /// A signature that an asynchronous session waits for.
+    pub awaited: Option<Awaited>,
     /// A signature that is verified.
     pub verify: Option<Keyed<Signing>>,
     /// The signature that came before its message, in `C_VerifySignature`.
@@ -47,4 +52,14 @@ pub struct Keyed<T> {
     pub key: Arc<Object>,
     /// True while the key wants the PIN for this one operation and has not got it.
     pub wants_pin: bool,
+}
+
+/// A signature that a session waits for.
+pub struct Awaited {
+    /// The function that began it.
+    pub function: &'static str,
+    /// The signature.
+    pub pending: Arc<Pending>,
+    /// The program's buffer, which has room for it.
+    pub place: Place,
 }

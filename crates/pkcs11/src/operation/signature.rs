@@ -29,7 +29,7 @@ const MOST_KEPT: usize = 64 << 20;
 #[derive(Clone)]
 pub struct Signing {
     engine: Arc<Engine>,
-    scheme: Form,
+    signer: Signer,
     input: Input,
     /// True once a part was added.
     pub in_parts: bool,
@@ -37,7 +37,7 @@ pub struct Signing {
 
 /// The last step, which makes a signature of the input.
 #[derive(Clone)]
-enum Form {
+pub enum Signer {
     /// A tag of so many bytes.
     Mac(usize),
     RsaPkcs,
@@ -100,36 +100,36 @@ impl Signing {
             false => mechanism.bare().map(|()| most),
         };
         let whole = || Input::Whole(Vec::new());
-        let (scheme, input) = match (row.way, &*engine) {
+        let (signer, input) = match (row.way, &*engine) {
             (Way::Hmac(hash, general), Engine::Hmac(key)) => {
-                (Form::Mac(tag(general, hash.output_len())?), Input::Hmac(Box::new(key.start())))
+                (Signer::Mac(tag(general, hash.output_len())?), Input::Hmac(Box::new(key.start())))
             }
             (Way::Cmac(general), Engine::Cmac(key)) => {
-                (Form::Mac(tag(general, 16)?), Input::Cmac(Box::new(key.begin())))
+                (Signer::Mac(tag(general, 16)?), Input::Cmac(Box::new(key.begin())))
             }
             (Way::RsaPss(hash), _) => {
                 let pss = parameters::pss(mechanism, hash)?;
-                (Form::RsaPss(pss), hash.map_or_else(whole, hashed))
+                (Signer::RsaPss(pss), hash.map_or_else(whole, hashed))
             }
-            (Way::Eddsa, _) => (Form::Eddsa(parameters::eddsa(mechanism)?), whole()),
+            (Way::Eddsa, _) => (Signer::Eddsa(parameters::eddsa(mechanism)?), whole()),
             (way, _) => {
                 mechanism.bare()?;
                 match way {
-                    Way::RsaPkcs => (Form::RsaPkcs, whole()),
-                    Way::RsaRaw => (Form::RsaRaw, whole()),
-                    Way::RsaHashed(hash) => (Form::RsaHashed(hash), hashed(hash)),
-                    Way::Ecdsa(hash) => (Form::Ecdsa(hash), hash.map_or_else(whole, hashed)),
+                    Way::RsaPkcs => (Signer::RsaPkcs, whole()),
+                    Way::RsaRaw => (Signer::RsaRaw, whole()),
+                    Way::RsaHashed(hash) => (Signer::RsaHashed(hash), hashed(hash)),
+                    Way::Ecdsa(hash) => (Signer::Ecdsa(hash), hash.map_or_else(whole, hashed)),
                     _ => return refuse(CKR_MECHANISM_INVALID),
                 }
             }
         };
-        Ok(Signing { engine, scheme, input, in_parts: false })
+        Ok(Signing { engine, signer, input, in_parts: false })
     }
 
     /// Returns the length of the signature.
     pub fn len(&self) -> usize {
-        match (&self.scheme, &*self.engine) {
-            (Form::Mac(len), _) => *len,
+        match (&self.signer, &*self.engine) {
+            (Signer::Mac(len), _) => *len,
             (_, Engine::Rsa(key)) => key.size(),
             (_, Engine::RsaPublic(key)) => key.size(),
             (_, Engine::Curve(key)) => 2 * key.curve().bytes(),
@@ -168,37 +168,14 @@ impl Signing {
         })
     }
 
-    /// Returns the signature.
+    /// Returns what is to be signed, and with what.
     ///
     /// # Errors
-    /// `CKR_DATA_LEN_RANGE`, `CKR_RANDOM_NO_RNG`, `CKR_FUNCTION_FAILED`.
-    pub fn sign(self) -> Outcome<Vec<u8>> {
+    /// None that a begun signature has.
+    pub fn prepared(self) -> Outcome<Prepared> {
         let len = self.len();
         let input = Signing::ended(self.input, &self.engine)?;
-        let mut out = vec![0; len];
-        match (&self.scheme, &*self.engine) {
-            (Form::Mac(len), _) => return Ok(input[..*len].to_vec()),
-            (Form::RsaPkcs, Engine::Rsa(key)) => {
-                key.sign_pkcs1_encoded(&input, &mut out)?;
-            }
-            (Form::RsaRaw, Engine::Rsa(key)) => key.raw(&padded(&input, len)?, &mut out)?,
-            (Form::RsaHashed(hash), Engine::Rsa(key)) => {
-                key.sign_pkcs1_digest(*hash, &input, &mut out)?;
-            }
-            (Form::RsaPss(pss), Engine::Rsa(key)) => {
-                key.sign_pss_digest(pss, &mut Random, &input, &mut out)?;
-            }
-            (Form::Ecdsa(hash), Engine::Curve(key)) => {
-                demand(!input.is_empty(), CKR_DATA_LEN_RANGE)?;
-                let message = Message::digest(hash.unwrap_or(hash_for(input.len())), &input);
-                return Ok(key.sign(&message, &mut Random)?.to_vec());
-            }
-            (Form::Eddsa(form), Engine::Ed25519(key)) => {
-                return Ok(key.sign_by(scheme(form), &input)?.to_vec());
-            }
-            _ => return refuse(CKR_KEY_TYPE_INCONSISTENT),
-        }
-        Ok(out)
+        Ok(Prepared { engine: self.engine, signer: self.signer, input, len })
     }
 
     /// Verifies a signature or a tag.
@@ -209,31 +186,85 @@ impl Signing {
         demand(signature.len() == self.len(), CKR_SIGNATURE_LEN_RANGE)?;
         let input = Signing::ended(self.input, &self.engine)?;
         let invalid = |_| Refusal(CKR_SIGNATURE_INVALID);
-        match (&self.scheme, &*self.engine) {
-            (Form::Mac(len), _) => demand(begins(&input[..*len], signature).into(), CKR_SIGNATURE_INVALID),
-            (Form::RsaPkcs, Engine::RsaPublic(key)) => {
+        match (&self.signer, &*self.engine) {
+            (Signer::Mac(len), _) => demand(begins(&input[..*len], signature).into(), CKR_SIGNATURE_INVALID),
+            (Signer::RsaPkcs, Engine::RsaPublic(key)) => {
                 let expected = type_1(&input, key.size())?;
                 is_recovered(key, signature, &expected)
             }
-            (Form::RsaRaw, Engine::RsaPublic(key)) => {
+            (Signer::RsaRaw, Engine::RsaPublic(key)) => {
                 is_recovered(key, signature, &padded(&input, key.size())?)
             }
-            (Form::RsaHashed(hash), Engine::RsaPublic(key)) => {
+            (Signer::RsaHashed(hash), Engine::RsaPublic(key)) => {
                 key.verify_pkcs1_digest_vartime(*hash, &input, signature).map_err(invalid)
             }
-            (Form::RsaPss(pss), Engine::RsaPublic(key)) => {
+            (Signer::RsaPss(pss), Engine::RsaPublic(key)) => {
                 demand(input.len() == pss.hash.output_len(), CKR_DATA_LEN_RANGE)?;
                 key.verify_pss_digest_vartime(pss, &input, signature).map_err(invalid)
             }
-            (Form::Ecdsa(hash), Engine::CurvePublic(key)) => {
+            (Signer::Ecdsa(hash), Engine::CurvePublic(key)) => {
                 let hash = hash.unwrap_or(hash_for(input.len()));
                 key.verify(&Message::digest(hash, &input), signature).map_err(invalid)
             }
-            (Form::Eddsa(form), Engine::Ed25519Public(key)) => {
+            (Signer::Eddsa(form), Engine::Ed25519Public(key)) => {
                 key.verify_by(Rules::Strict, scheme(form), &input, signature).map_err(invalid)
             }
             _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
         }
+    }
+}
+
+/// A signature that only has to be computed.
+pub struct Prepared {
+    /// The key.
+    pub engine: Arc<Engine>,
+    /// The last step.
+    pub signer: Signer,
+    /// The tag of a MAC, the digest, or the message.
+    pub input: Vec<u8>,
+    /// The bytes of the signature.
+    pub len: usize,
+}
+
+impl Prepared {
+    /// Returns the hash of ECDSA.
+    pub fn ecdsa_hash(&self) -> Hash {
+        match self.signer {
+            Signer::Ecdsa(Some(hash)) => hash,
+            _ => hash_for(self.input.len()),
+        }
+    }
+
+    /// Returns the signature.
+    ///
+    /// # Errors
+    /// `CKR_DATA_LEN_RANGE`, `CKR_RANDOM_NO_RNG`, `CKR_FUNCTION_FAILED`.
+    pub fn sign(&self) -> Outcome<Vec<u8>> {
+        let input = &self.input[..];
+        let mut out = vec![0; self.len];
+        match (&self.signer, &*self.engine) {
+            (Signer::Mac(len), _) => return Ok(input[..*len].to_vec()),
+            (Signer::RsaPkcs, Engine::Rsa(key)) => {
+                key.sign_pkcs1_encoded(input, &mut out)?;
+            }
+            (Signer::RsaRaw, Engine::Rsa(key)) => key.raw(&padded(input, self.len)?, &mut out)?,
+            (Signer::RsaHashed(hash), Engine::Rsa(key)) => {
+                key.sign_pkcs1_digest(*hash, input, &mut out)?;
+            }
+            (Signer::RsaPss(pss), Engine::Rsa(key)) => {
+                key.sign_pss_digest(pss, &mut Random, input, &mut out)?;
+            }
+            (Signer::Ecdsa(_), Engine::Curve(key)) => {
+                demand(!input.is_empty(), CKR_DATA_LEN_RANGE)?;
+                let message = Message::digest(self.ecdsa_hash(), input);
+                return Ok(key.sign(&message, &mut Random)?.to_vec());
+            }
+            (Signer::Eddsa(form), Engine::Ed25519(key)) => {
+                return Ok(key.sign_by(scheme(form), input)?.to_vec());
+            }
+            _ => return refuse(CKR_KEY_TYPE_INCONSISTENT),
+        }
+        Ok(out)
     }
 }
 

@@ -1,4 +1,5 @@
 //! A store with a token, and a client of the module in a process of its own.
+#![allow(dead_code)]
 
 use std::env;
 use std::ffi::OsString;

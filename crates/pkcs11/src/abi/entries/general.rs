@@ -86,7 +86,7 @@ functions! {
     fn C_GetTokenInfo(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) {
         let slot = Module::get()?.slot(id)?;
         let token = slot.info()?;
-        let mut flags = CKF_RNG | CKF_LOGIN_REQUIRED | CKF_DUAL_CRYPTO_OPERATIONS;
+        let mut flags = CKF_RNG | CKF_LOGIN_REQUIRED | CKF_DUAL_CRYPTO_OPERATIONS | CKF_ASYNC_SESSION_SUPPORTED;
         let (mut label, mut serial) = (String::new(), String::new());
         if let Some(token) = &token {
             flags |= CKF_TOKEN_INITIALIZED;

@@ -4,6 +4,7 @@
 //! As [`abi`](super) says, once for all functions: that is why their bodies are unsafe as a whole.
 #![allow(non_snake_case, clippy::missing_safety_doc, missing_docs)]
 
+mod asynchronous;
 mod ciphers;
 mod general;
 mod keys;
@@ -27,6 +28,7 @@ use crate::operation::Operations;
 use crate::refusal::{Outcome, demand};
 use crate::session::Session;
 
+pub use asynchronous::*;
 pub use ciphers::*;
 pub use general::*;
 pub use keys::*;

@@ -26,12 +26,11 @@ functions! {
         let slot = module.slot(id)?;
         demand(!handle.is_null(), CKR_ARGUMENTS_BAD)?;
         demand(flags & CKF_SERIAL_SESSION != 0, CKR_SESSION_PARALLEL_NOT_SUPPORTED)?;
-        demand(flags & CKF_ASYNC_SESSION == 0, CKR_SESSION_ASYNC_NOT_SUPPORTED)?;
         slot.token()?;
         let writes = flags & CKF_RW_SESSION != 0;
         demand(writes || slot.logged_in() != LoggedIn::Officer, CKR_SESSION_READ_WRITE_SO_EXISTS)?;
         slot.refresh()?;
-        put(handle, module.sessions.open(slot, writes))
+        put(handle, module.sessions.open(slot, writes, flags & CKF_ASYNC_SESSION != 0))
     }
 
     fn C_CloseSession(handle: CK_SESSION_HANDLE) {
@@ -48,10 +47,11 @@ functions! {
     fn C_GetSessionInfo(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) {
         let session = Module::get()?.session(handle)?;
         let writes = if session.writes { CKF_RW_SESSION } else { 0 };
+        let asynchronous = if session.asynchronous { CKF_ASYNC_SESSION } else { 0 };
         put(info, CK_SESSION_INFO {
             slotID: session.slot.id,
             state: session.state(),
-            flags: CKF_SERIAL_SESSION | writes,
+            flags: CKF_SERIAL_SESSION | writes | asynchronous,
             ulDeviceError: 0,
         })
     }
@@ -168,7 +168,7 @@ functions! {
                 operations.decrypt = None;
             }
             if ends(CKF_SIGN) {
-                operations.sign = None;
+                (operations.sign, operations.awaited) = (None, None);
             }
             if ends(CKF_VERIFY) {
                 (operations.verify, operations.expected) = (None, None);

@@ -9,8 +9,8 @@ use super::{Ready, functions, ready, within};
 use crate::abi::{Mechanism, Place, bytes};
 use crate::module::Module;
 use crate::operation::signature::{self, Signing};
-use crate::operation::{Keyed, Operations};
-use crate::refusal::{Outcome, Refusal, demand};
+use crate::operation::{Awaited, Keyed, Operations};
+use crate::refusal::{Outcome, Refusal, demand, refuse};
 use crate::session::Session;
 
 /// Begins to sign or verify, or ends what is under way for a mechanism that is NULL.
@@ -30,7 +30,7 @@ fn begin(
         *place = None;
         return Ok(());
     };
-    demand(place.is_none(), CKR_OPERATION_ACTIVE)?;
+    demand(place.is_none() && (!signs || operations.awaited.is_none()), CKR_OPERATION_ACTIVE)?;
     let Ready { row, key, engine, wants_pin } =
         ready(module, session, &mechanism, what, key, signature::purpose)?;
     let running = Signing::begin(module.features, row, &mechanism, engine)?;
@@ -53,11 +53,24 @@ fn ended(operation: &mut Option<Keyed<Signing>>, last: &[u8]) -> Outcome<Signing
     Ok(running)
 }
 
-fn sign(operations: &mut Operations, last: &[u8], place: Place) -> Outcome {
+/// Makes a signature, or begins one in an asynchronous session.
+fn sign(
+    module: &Module,
+    session: &Session,
+    operations: &mut Operations,
+    function: &'static str,
+    last: &[u8],
+    place: Place,
+) -> Outcome {
     if !place.takes(running(&mut operations.sign)?.running.len())? {
         return Ok(());
     }
-    place.give(&ended(&mut operations.sign, last)?.sign()?)
+    let prepared = ended(&mut operations.sign, last)?.prepared()?;
+    if !session.asynchronous {
+        return place.give(&prepared.sign()?);
+    }
+    operations.awaited = Some(Awaited { function, pending: module.gathering.begin(prepared), place });
+    refuse(CKR_PENDING)
 }
 
 functions! {
@@ -74,9 +87,9 @@ functions! {
         out_len: *mut CK_ULONG,
     ) {
         let (data, place) = (bytes(data, data_len)?, Place::new(out, out_len)?);
-        within(handle, |_, _, operations| {
+        within(handle, |module, session, operations| {
             demand(!running(&mut operations.sign)?.running.in_parts, CKR_OPERATION_ACTIVE)?;
-            sign(operations, data, place)
+            sign(module, session, operations, "C_Sign", data, place)
         })
     }
 
@@ -87,7 +100,9 @@ functions! {
 
     fn C_SignFinal(handle: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
         let place = Place::new(out, out_len)?;
-        within(handle, |_, _, operations| sign(operations, &[], place))
+        within(handle, |module, session, operations| {
+            sign(module, session, operations, "C_SignFinal", &[], place)
+        })
     }
 
     fn C_VerifyInit(handle: CK_SESSION_HANDLE, mechanism: *mut CK_MECHANISM, key: CK_OBJECT_HANDLE) {

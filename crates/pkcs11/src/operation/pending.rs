@@ -1,0 +1,137 @@
+//! Signatures of asynchronous sessions: they wait until somebody asks for one of them, and are made side by side then.
+//!
+//! One thread with many sessions begins a signature in each, and then collects: whoever collects first computes all that wait, in lanes. Nothing
+//! runs between two calls, so no thread of this module is ever in a program.
+//!
+//! Ref. PKCS #11 v3.2 §5.22.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cryptoki_sys::*;
+use millstream::{EngineError, Operation, SignatureScheme};
+
+use super::signature::{Prepared, Signer};
+use crate::object::engine::Engine;
+use crate::refusal::{Outcome, Refusal};
+
+/// The most signatures that wait in a process. The next one computes them.
+const MOST_WAITING: usize = 4096;
+
+/// A signature that was begun.
+pub struct Pending {
+    prepared: Prepared,
+    result: OnceLock<Outcome<Vec<u8>>>,
+}
+
+/// The signatures of a process that wait.
+#[derive(Default)]
+pub struct Gathering {
+    waiting: Mutex<Vec<Arc<Pending>>>,
+}
+
+impl Gathering {
+    fn take(&self) -> Vec<Arc<Pending>> {
+        std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins a signature.
+    pub fn begin(&self, prepared: Prepared) -> Arc<Pending> {
+        let pending = Arc::new(Pending { prepared, result: OnceLock::new() });
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(Arc::clone(&pending));
+        if waiting.len() >= MOST_WAITING {
+            let full = std::mem::take(&mut *waiting);
+            drop(waiting);
+            compute(&full);
+        }
+        pending
+    }
+
+    /// Returns a signature; none while another thread computes it.
+    pub fn collect(&self, pending: &Pending) -> Option<Outcome<Vec<u8>>> {
+        if pending.result.get().is_none() {
+            compute(&self.take());
+        }
+        pending.result.get().cloned()
+    }
+}
+
+/// Computes signatures side by side. Those that no session waits for any more are left out.
+fn compute(taken: &[Arc<Pending>]) {
+    let wanted: Vec<&Pending> =
+        taken.iter().filter(|pending| Arc::strong_count(pending) > 1).map(|pending| &**pending).collect();
+    let mut places: Vec<Vec<u8>> = wanted.iter().map(|pending| vec![0; pending.prepared.len]).collect();
+    let mut operations: Vec<Operation<'_>> = Vec::with_capacity(wanted.len());
+    let mut lanes = Vec::with_capacity(wanted.len());
+    for (pending, place) in wanted.iter().zip(&mut places) {
+        match operation(&pending.prepared, place) {
+            Some(operation) => {
+                lanes.push(*pending);
+                operations.push(operation);
+            }
+            // A signature without lanes is computed alone.
+            None => {
+                let _ = pending.result.set(pending.prepared.sign());
+            }
+        }
+    }
+    let ran = millstream::batch(&mut operations).map_err(Refusal::from);
+    let results: Vec<_> = operations
+        .iter()
+        .map(|operation| {
+            ran?;
+            operation.result().map_err(|error| match error {
+                EngineError::DataLength { .. } => Refusal(CKR_DATA_LEN_RANGE),
+                error => error.into(),
+            })?;
+            Ok((operation.value() as usize, operation.tag().to_vec()))
+        })
+        .collect();
+    drop(operations);
+    let mut of_rsa =
+        wanted.iter().zip(places).filter(|(pending, _)| matches!(*pending.prepared.engine, Engine::Rsa(_)));
+    for (pending, result) in lanes.into_iter().zip(results) {
+        let place = match &*pending.prepared.engine {
+            Engine::Rsa(_) => {
+                of_rsa.find(|(other, _)| std::ptr::eq(**other, pending)).map(|(_, place)| place)
+            }
+            _ => None,
+        };
+        let signature = result.map(|(len, tag)| match place {
+            Some(mut place) => {
+                place.truncate(len);
+                place
+            }
+            None => tag,
+        });
+        let _ = pending.result.set(signature);
+    }
+}
+
+/// Returns the operation that makes a signature, if there is one.
+fn operation<'p>(prepared: &'p Prepared, place: &'p mut [u8]) -> Option<Operation<'p>> {
+    let input = &prepared.input[..];
+    match (&prepared.signer, &*prepared.engine) {
+        (Signer::RsaPkcs, Engine::Rsa(key)) => {
+            Some(Operation::sign_rsa(key, SignatureScheme::RsaPkcs1 { hash: None }, input, place))
+        }
+        (Signer::RsaHashed(hash), Engine::Rsa(key)) => {
+            Some(Operation::sign_rsa(key, SignatureScheme::RsaPkcs1 { hash: Some(*hash) }, input, place))
+        }
+        (Signer::RsaPss(pss), Engine::Rsa(key)) => {
+            let scheme = SignatureScheme::RsaPss {
+                hash: pss.hash,
+                mgf_hash: pss.mgf,
+                salt_len: u16::try_from(pss.salt).ok()?,
+            };
+            Some(Operation::sign_rsa(key, scheme, input, place))
+        }
+        (Signer::Ecdsa(_), Engine::Curve(key)) if !input.is_empty() => {
+            Some(Operation::sign_ecdsa(key, prepared.ecdsa_hash(), false, input))
+        }
+        (Signer::Eddsa(super::super::mechanism::parameters::Eddsa::Pure), Engine::Ed25519(key)) => {
+            Some(Operation::sign(key, input))
+        }
+        _ => None,
+    }
+}
