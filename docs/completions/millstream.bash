@@ -202,6 +202,9 @@ _millstream_words() {
             millstream__subcmd__help__subcmd__token,remove)
                 cmd="millstream__subcmd__help__subcmd__token__subcmd__remove"
                 ;;
+            millstream__subcmd__help__subcmd__token,setup)
+                cmd="millstream__subcmd__help__subcmd__token__subcmd__setup"
+                ;;
             millstream__subcmd__key,copy)
                 cmd="millstream__subcmd__key__subcmd__copy"
                 ;;
@@ -271,6 +274,9 @@ _millstream_words() {
             millstream__subcmd__token,remove)
                 cmd="millstream__subcmd__token__subcmd__remove"
                 ;;
+            millstream__subcmd__token,setup)
+                cmd="millstream__subcmd__token__subcmd__setup"
+                ;;
             millstream__subcmd__token__subcmd__help,help)
                 cmd="millstream__subcmd__token__subcmd__help__subcmd__help"
                 ;;
@@ -285,6 +291,9 @@ _millstream_words() {
                 ;;
             millstream__subcmd__token__subcmd__help,remove)
                 cmd="millstream__subcmd__token__subcmd__help__subcmd__remove"
+                ;;
+            millstream__subcmd__token__subcmd__help,setup)
+                cmd="millstream__subcmd__token__subcmd__help__subcmd__setup"
                 ;;
             *)
                 ;;
@@ -437,7 +446,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__decrypt)
-            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
+            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --pin-file --store --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -464,6 +473,14 @@ _millstream_words() {
                     return 0
                     ;;
                 -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -579,7 +596,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__encrypt)
-            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
+            opts="-l -v -k -K -T -i -o -q -f -a -h -V --list --verbose --key-file --token-key --token --pin-file --store --input --output --format --passphrase-file --aad --iv --iv-file --no-pad --iter --quiet --output-dir --suffix --force --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -606,6 +623,14 @@ _millstream_words() {
                     return 0
                     ;;
                 -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1121,7 +1146,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__token)
-            opts="init list pin remove"
+            opts="init list pin remove setup"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1177,6 +1202,20 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__token__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__token__subcmd__setup)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1765,7 +1804,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__mac)
-            opts="-l -v -k -K -T -I -q -a -h -V --list --verbose --key-file --token-key --token --passphrase-file --isolated --socket --json --quiet --algorithm --help --version"
+            opts="-l -v -k -K -T -I -q -a -h -V --list --verbose --key-file --token-key --token --pin-file --store --passphrase-file --isolated --socket --json --quiet --algorithm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1792,6 +1831,14 @@ _millstream_words() {
                     return 0
                     ;;
                 -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2187,7 +2234,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token)
-            opts="-h -V --help --version init list pin remove help"
+            opts="-h -V --help --version init list pin remove setup help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2201,7 +2248,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token__subcmd__help)
-            opts="init list pin remove help"
+            opts="init list pin remove setup help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2271,6 +2318,20 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__token__subcmd__help__subcmd__setup)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2370,6 +2431,40 @@ _millstream_words() {
                     return 0
                     ;;
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__token__subcmd__setup)
+            opts="-T -K -h -V --token --token-key --module --help --version ssh nginx java nss gnutls bind"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -K)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --module)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -579,13 +579,14 @@ complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s b -l bi
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s o -l output -d 'The file to make; without it, standard output, unless that is a terminal' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "init" -d 'Make a token'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "list" -d 'List the tokens; this takes no PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "pin" -d 'Set a PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "remove" -d 'Remove a token with all of its keys'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "init" -d 'Make a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "list" -d 'List the tokens; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "pin" -d 'Set a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove setup help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l so-pin-file -d 'Read the security officer\'s PIN from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
@@ -608,10 +609,16 @@ complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -l force -d 'Remove it without a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from setup" -s T -l token -d 'The label of the token' -r
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from setup" -s K -l token-key -d 'The label of the key' -r
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from setup" -l module -d 'The PKCS #11 module [default: the installed one]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from setup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from setup" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make a token'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens; this takes no PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "pin" -d 'Set a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s V -l version -d 'Print version'
@@ -749,8 +756,10 @@ complete -c millstream -n "__fish_millstream_using_subcommand agent" -l confirm 
 complete -c millstream -n "__fish_millstream_using_subcommand agent" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand agent" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a token, or its identifier' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The label of the token [default: the only one there is]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, or with -, standard input; several are like operands' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l format -d 'The file format; decrypt recognises authenticated formats by itself' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
@@ -797,8 +806,10 @@ complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s f -l f
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s K -l token-key -d 'The label of a key in a token, or its identifier' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s T -l token -d 'The label of the token [default: the only one there is]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, or with -, standard input; several are like operands' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l format -d 'The file format; decrypt recognises authenticated formats by itself' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
@@ -871,8 +882,10 @@ complete -c millstream -n "__fish_millstream_using_subcommand digest" -s w -l wa
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s k -l key-file -d 'The file whose bytes are the key' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand mac" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand mac" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s K -l token-key -d 'The label of a key in a token, or its identifier' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s T -l token -d 'The label of the token [default: the only one there is]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -l store -d 'The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -l passphrase-file -d 'The file whose first line is the passphrase' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s a -l algorithm -d 'The algorithm; -l lists them' -r -f -a "des_mac\t''
@@ -929,6 +942,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_s
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List the tokens; this takes no PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "pin" -d 'Set a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "generate" -d 'Make a key in a token, or in a file'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "import" -d 'Bring the key of a file into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'

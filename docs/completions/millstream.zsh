@@ -363,6 +363,25 @@ _arguments "${_arguments_options[@]}" : \
 ':token -- The label of the token:_default' \
 && ret=0
 ;;
+(setup)
+_arguments "${_arguments_options[@]}" : \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'-K+[The label of the key]:LABEL:_default' \
+'--token-key=[The label of the key]:LABEL:_default' \
+'--module=[The PKCS #11 module \[default\: the installed one\]]:FILE:_files' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':program -- The program:((ssh\:"ssh, ssh-add and sshd"
+nginx\:"nginx with OpenSSL'\''s engine for PKCS #11"
+java\:"keytool and programs in Java"
+nss\:"certutil and programs with NSS"
+gnutls\:"p11tool and programs with GnuTLS"
+bind\:"dnssec-keyfromlabel and dnssec-signzone of BIND"))' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_millstream__subcmd__token__subcmd__help_commands" \
@@ -388,6 +407,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(setup)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -682,10 +705,12 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
-'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'-K+[The label of a key in a token, or its identifier]:LABEL:_files' \
+'--token-key=[The label of a key in a token, or its identifier]:LABEL:_files' \
+'-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
 '*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
@@ -723,10 +748,12 @@ raw\:"Ciphertext alone"))' \
 _arguments "${_arguments_options[@]}" : \
 '-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
 '--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
-'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'-K+[The label of a key in a token, or its identifier]:LABEL:_files' \
+'--token-key=[The label of a key in a token, or its identifier]:LABEL:_files' \
+'-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
 '*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
@@ -791,10 +818,12 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '-k+[The file whose bytes are the key]:KEYFILE:_files' \
 '--key-file=[The file whose bytes are the key]:KEYFILE:_files' \
-'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
-'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'-K+[The label of a key in a token, or its identifier]:LABEL:_files' \
+'--token-key=[The label of a key in a token, or its identifier]:LABEL:_files' \
+'-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '-a+[The algorithm; -l lists them]:ALGORITHM:(des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac sha3_224_hmac sha3_256_hmac sha3_384_hmac sha3_512_hmac aes_cmac)' \
@@ -932,6 +961,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(setup)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1306,6 +1339,7 @@ _millstream__subcmd__help__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'setup:Print the configuration with which a program uses the keys of a token' \
     )
     _describe -t commands 'millstream help token commands' commands "$@"
 }
@@ -1328,6 +1362,11 @@ _millstream__subcmd__help__subcmd__token__subcmd__pin_commands() {
 _millstream__subcmd__help__subcmd__token__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help token remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__setup_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__setup_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token setup commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__trace_commands] )) ||
 _millstream__subcmd__help__subcmd__trace_commands() {
@@ -1516,6 +1555,7 @@ _millstream__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream token commands' commands "$@"
@@ -1527,6 +1567,7 @@ _millstream__subcmd__token__subcmd__help_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream token help commands' commands "$@"
@@ -1556,6 +1597,11 @@ _millstream__subcmd__token__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token help remove commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__setup_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__setup_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help setup commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__token__subcmd__init_commands] )) ||
 _millstream__subcmd__token__subcmd__init_commands() {
     local commands; commands=()
@@ -1575,6 +1621,11 @@ _millstream__subcmd__token__subcmd__pin_commands() {
 _millstream__subcmd__token__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__setup_commands] )) ||
+_millstream__subcmd__token__subcmd__setup_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token setup commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__trace_commands] )) ||
 _millstream__subcmd__trace_commands() {

@@ -383,7 +383,7 @@ fn options_that_a_format_has_no_use_for_are_refused() {
         ("decrypt -k key -l", &["-l allows no other option or file"]),
         ("encrypt -k key -K label", &["-k and -K"]),
         ("encrypt -T token -a aes", &["-T needs -K"]),
-        ("encrypt -K label -a aes", &["PKCS #11", "-k"]),
+        ("encrypt -K label --passphrase-file key", &["-K and --passphrase-file"]),
         ("encrypt -k key --passphrase-file key", &["together"]),
         ("encrypt -k key --iv 00", &["--format raw"]),
         ("encrypt -k key --no-pad", &["--format raw"]),

@@ -256,7 +256,7 @@ fn wrong_calls() {
         ("mac -l -k key", &["-l allows no other option or file"]),
         ("mac -a sha1_hmac -k key -K label a", &["-k and -K"]),
         ("mac -a sha1_hmac -T token a", &["-T needs -K"]),
-        ("mac -a sha1_hmac -K label a", &["PKCS #11"]),
+        ("mac -a sha1_hmac -K label --passphrase-file key a", &["-K and --passphrase-file"]),
         ("mac -a sha1_hmac -k key --passphrase-file key a", &["--passphrase-file"]),
         ("frobnicate", &["frobnicate"]),
         ("", &["Usage"]),

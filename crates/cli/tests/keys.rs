@@ -292,3 +292,50 @@ fn commands_at_once_wait_for_each_other() {
     });
     assert_eq!(text(tokens.run("key list -T web").good()).lines().count(), 6);
 }
+
+#[test]
+fn files_are_encrypted_and_authenticated_with_keys_of_a_token() {
+    let tokens = Tokens::new();
+    tokens.0.write("plain", "a file\n");
+    tokens.key("generate aes -K files --exportable").good();
+    tokens.key("generate hmac -K codes --exportable").good();
+    tokens.key("generate aes -K one-way --usages encrypt").good();
+    tokens.key("generate p-256 -K pair").good();
+    tokens.key("export -K files --form raw -o files.key").good();
+    tokens.key("export -K codes --form raw -o codes.key").good();
+    // What a token's key does, the same key in a file undoes.
+    tokens.run("encrypt -K files -T web --pin-file pin -i plain -o sealed").good();
+    assert_eq!(tokens.0.words("decrypt -k files.key -i sealed").text(), "a file\n");
+    assert_eq!(tokens.run("decrypt -K files --pin-file pin -i sealed").text(), "a file\n", "the only token");
+    let code = tokens.0.words("mac -a sha256_hmac -K codes -T web --pin-file pin --store store plain").text();
+    assert_eq!(code, tokens.0.words("mac -a sha256_hmac -k codes.key plain").text());
+    tokens.run("encrypt -K one-way --pin-file pin -i plain -o once").good();
+    tokens.run("decrypt -K one-way --pin-file pin -i once").bad(2, &["one-way", "was not made to decrypt"]);
+    tokens
+        .0
+        .words("mac -a sha256_hmac -K pair --pin-file pin --store store plain")
+        .bad(2, &["pair", "p-256", "secret key"]);
+    tokens.run("encrypt -K nothing --pin-file pin -i plain -o other").bad(1, &["nothing"]);
+    tokens.run("token init second --so-pin-file so --pin-file pin").good();
+    tokens.run("decrypt -K files --pin-file pin -i sealed").bad(2, &["2 tokens", "-T"]);
+}
+
+/// The configuration that is printed is one that the program takes: OpenSSH and NSS here, others in the tests of programs.
+#[test]
+fn programs_take_the_configuration_that_is_printed() {
+    let tokens = Tokens::new();
+    let module = tokens.0.write("module.so", "");
+    let module = module.canonicalize().unwrap().display().to_string();
+    let setup =
+        |program: &str| tokens.0.words(&format!("token setup {program} -T web -K host --module module.so"));
+    for program in ["ssh", "nginx", "java", "nss", "gnutls", "bind"] {
+        let text = setup(program).text();
+        assert!(text.contains(&module), "{program}: {text}");
+    }
+    let configuration = tokens.0.write("ssh_config", setup("ssh").good());
+    let told = tokens.0.run("ssh", ["-T", "-F", configuration.to_str().unwrap(), "-G", "host"], b"").text();
+    assert!(told.contains(&format!("pkcs11provider {module}\n")), "{told}");
+    assert!(setup("nginx").text().contains("engine:pkcs11:pkcs11:token=web;object=host;type=private"));
+    tokens.0.words("token setup ssh -T web --module nothing.so").bad(1, &["nothing.so", "--module"]);
+    tokens.0.words("token setup emacs -T web").bad(2, &["nginx", "java"]);
+}

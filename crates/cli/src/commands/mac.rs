@@ -12,6 +12,7 @@ use millstream_engines::des;
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::{Hmac, HmacJob, HmacKey, HmacLanes};
 use millstream_files::pbkdf2::pbkdf2;
+use millstream_store::usage;
 use zeroize::Zeroizing;
 
 use crate::codes::hash_code;
@@ -130,7 +131,7 @@ impl Mac {
         let Some(name) = &self.algorithm else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
         };
-        self.token.refuse(self.key_file.is_some())?;
+        self.token.check(self.key_file.is_some(), self.passphrase_file.is_some())?;
         let known = Known::named(name)?;
         let features = Features::active()?;
         let secrets =
@@ -171,6 +172,9 @@ impl Mac {
     }
 
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
+        if let Some(key) = self.token.key(usage::SIGN)? {
+            return Ok(key);
+        }
         let (bytes, warning, is_key) = match (&self.key_file, &self.passphrase_file) {
             (Some(_), Some(_)) => {
                 return Err(Error::Usage("-k and --passphrase-file can't be used together".into()));

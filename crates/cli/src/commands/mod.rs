@@ -37,6 +37,7 @@ mod reload;
 mod revoke;
 mod run;
 mod serve;
+mod setup;
 mod sparc;
 mod speed;
 mod status;

@@ -27,6 +27,7 @@ enum Which {
     List(List),
     Pin(Pin),
     Remove(Remove),
+    Setup(super::setup::Setup),
 }
 
 /// Make a token
@@ -99,6 +100,7 @@ impl Command {
             Which::List(command) => command.run(context),
             Which::Pin(command) => command.run(),
             Which::Remove(command) => command.run(),
+            Which::Setup(command) => command.run(),
         }
     }
 }

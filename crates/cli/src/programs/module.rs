@@ -1,4 +1,4 @@
-//! The search for the OpenSSL provider's module.
+//! The search for the modules: the OpenSSL provider, and that of PKCS #11.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,16 @@ use crate::shown;
 /// The environment variable that names another module than the one beside this program.
 pub const VARIABLE: &str = "MILLSTREAM_PROVIDER";
 
-/// The module's path among OpenSSL's modules, and its name in a build.
-const INSTALLED: &str = "ossl-modules/millstream.so";
-const BUILT: &str = "libmillstream_provider.so";
+/// A module: its path below a folder of libraries, and its name in a build.
+struct Module {
+    installed: &'static str,
+    built: &'static str,
+}
+
+const PROVIDER: Module =
+    Module { installed: "ossl-modules/millstream.so", built: "libmillstream_provider.so" };
+const PKCS11: Module =
+    Module { installed: "pkcs11/libmillstream-pkcs11.so", built: "libmillstream_pkcs11.so" };
 
 /// Returns the absolute path of the module: the one that is named, else the installed one, else the one of
 /// this build.
@@ -21,9 +28,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     let variable = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = match named.map(Path::to_owned).or(variable) {
         Some(path) => path.canonicalize().map_err(|source| missing(&path, &crate::error::plain(&source)))?,
-        None => {
-            beside().ok_or_else(|| missing(Path::new("millstream.so"), "no OpenSSL provider is installed"))?
-        }
+        None => PROVIDER
+            .beside()
+            .ok_or_else(|| missing(Path::new("millstream.so"), "no OpenSSL provider is installed"))?,
     };
     if !path.is_file() {
         return Err(missing(&path, "it is not a file"));
@@ -48,7 +55,7 @@ pub fn writable(path: &Path) -> Result<(), Error> {
 
 /// Returns true when the module lies in the folder of a build, which the next `cargo clean` removes.
 pub fn is_of_a_build(module: &Path) -> bool {
-    module.file_name().is_some_and(|name| name == BUILT)
+    module.file_name().is_some_and(|name| name == PROVIDER.built)
 }
 
 fn missing(path: &Path, why: &str) -> Error {
@@ -57,27 +64,47 @@ fn missing(path: &Path, why: &str) -> Error {
     Error::Library { path: path.into(), why: why.to_owned(), remedy }
 }
 
-/// Finds the module in the libraries' folders of the installation that this program belongs to, or in its
-/// build.
-fn beside() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?.canonicalize().ok()?;
-    let folder = program.parent()?;
-    let built = || Some(folder.join(BUILT)).filter(|path| path.is_file());
-    folder.parent().and_then(installed).or_else(built)
+/// Returns the absolute path of the PKCS #11 module: the one that is named, else the installed one, else the one of this build.
+///
+/// # Errors
+/// Fails when it is not there.
+pub fn find_pkcs11(named: Option<&Path>) -> Result<PathBuf, Error> {
+    let missing = |path: &Path, why: &str| Error::Library {
+        path: path.into(),
+        why: why.to_owned(),
+        remedy: "install it with 'cargo xtask install' or the package millstream-pkcs11, or name it with --module",
+    };
+    match named {
+        Some(path) => path.canonicalize().map_err(|source| missing(path, &crate::error::plain(&source))),
+        None => PKCS11
+            .beside()
+            .ok_or_else(|| missing(Path::new("libmillstream-pkcs11.so"), "no PKCS #11 module is installed")),
+    }
 }
 
-/// Finds the module in `PREFIX/lib*` or a folder in it. Debian has one for each architecture.
-fn installed(prefix: &Path) -> Option<PathBuf> {
-    let is_library =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
-    for library in folders(prefix).into_iter().filter(is_library) {
-        let nested = folders(&library);
-        let found = std::iter::once(library).chain(nested).map(|folder| folder.join(INSTALLED));
-        if let Some(path) = found.into_iter().find(|path| path.is_file()) {
-            return Some(path);
-        }
+impl Module {
+    /// Finds the module in the libraries' folders of the installation that this program belongs to, or in its
+    /// build.
+    fn beside(&self) -> Option<PathBuf> {
+        let program = std::env::current_exe().ok()?.canonicalize().ok()?;
+        let folder = program.parent()?;
+        let built = || Some(folder.join(self.built)).filter(|path| path.is_file());
+        folder.parent().and_then(|prefix| self.installed(prefix)).or_else(built)
     }
-    None
+
+    /// Finds the module in `PREFIX/lib*` or a folder in it. Debian has one for each architecture.
+    fn installed(&self, prefix: &Path) -> Option<PathBuf> {
+        let is_library =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
+        for library in folders(prefix).into_iter().filter(is_library) {
+            let nested = folders(&library);
+            let found = std::iter::once(library).chain(nested).map(|folder| folder.join(self.installed));
+            if let Some(path) = found.into_iter().find(|path| path.is_file()) {
+                return Some(path);
+            }
+        }
+        None
+    }
 }
 
 /// Returns the folders in a folder, in an order that does not depend on the file system.
@@ -94,13 +121,16 @@ mod tests {
 
     #[test]
     fn it_is_found_where_distributions_have_modules() {
-        for place in ["lib64", "lib/x86_64-linux-gnu", "lib"] {
+        for (place, module) in ["lib64", "lib/x86_64-linux-gnu", "lib"]
+            .into_iter()
+            .flat_map(|place| [(place, PROVIDER), (place, PKCS11)])
+        {
             let prefix = tempfile::tempdir().unwrap();
-            assert_eq!(installed(prefix.path()), None);
-            let module = prefix.path().join(place).join(INSTALLED);
-            std::fs::create_dir_all(module.parent().unwrap()).unwrap();
-            std::fs::write(&module, "").unwrap();
-            assert_eq!(installed(prefix.path()), Some(module), "{place}");
+            assert_eq!(module.installed(prefix.path()), None);
+            let path = prefix.path().join(place).join(module.installed);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            assert_eq!(module.installed(prefix.path()), Some(path), "{place}");
         }
     }
 

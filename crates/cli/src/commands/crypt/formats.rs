@@ -186,7 +186,7 @@ impl Options {
     }
 
     fn openssl_cipher(&self, call: &Call<'_>) -> Result<Cipher, Error> {
-        if self.key_file.is_some() {
+        if self.key_file.is_some() || self.token.is_given() {
             let why = "the format openssl takes a passphrase, from --passphrase-file or the terminal; \
                        for a key file use --format raw";
             return Err(Error::Usage(why.into()));

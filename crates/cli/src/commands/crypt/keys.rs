@@ -6,6 +6,7 @@ use millstream_engines::Error as EngineError;
 use millstream_engines::modes::Direction;
 use millstream_files::tink::Key;
 use millstream_files::{self as files, Format, keyset};
+use millstream_store::usage;
 
 use super::call::Run;
 use super::options::Options;
@@ -15,12 +16,20 @@ use crate::secret::{self, Doubt, Secret};
 use crate::shown;
 
 impl Options {
-    /// Returns the contents of the key file, which is to be used in that format.
+    /// Returns the key in the key file or in the token, which is to be used in that format, and the name of the file or the label.
     pub(super) fn key<'a>(
         &'a self,
         run: &'a Run<'_>,
         format: Format,
     ) -> Result<Option<(&'a Secret, &'a Path)>, Error> {
+        if let Some(label) = self.token.label() {
+            let wanted = match run.direction {
+                Direction::Encrypt => usage::ENCRYPT,
+                Direction::Decrypt => usage::DECRYPT,
+            };
+            let key = run.secrets.key.get(|| self.token.key(wanted))?;
+            return Ok(key.as_ref().map(|key| (key, label)));
+        }
         let Some(path) = self.key_file.as_deref() else { return Ok(None) };
         let key = run.secrets.key.get(|| self.read_key(run, path, format).map(Some))?;
         Ok(key.as_ref().map(|key| (key, path)))

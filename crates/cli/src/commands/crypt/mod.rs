@@ -35,7 +35,7 @@ pub(super) fn run(options: &Options, context: &Context, direction: Direction) ->
             Err(Error::Usage("-l allows no other option or file".into()))
         };
     }
-    options.token.refuse(options.key_file.is_some())?;
+    options.token.check(options.key_file.is_some(), options.passphrase_file.is_some())?;
     let features = Features::active()?;
     let asked = options.format_asked(direction)?;
     options.check(asked)?;
