@@ -178,8 +178,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.executor.unit.seed(seed);
     }
 
-    /// Returns true when the generator wants another seed by the count of the bytes that it gave out. The time is the host's
-    /// to watch.
+    /// Returns true when the generator wants another seed by the count of the bytes that it gave out, or for presignatures, some time after the
+    /// machine may have been copied. The age of a seed is the host's to watch.
     #[inline]
     pub fn wants_seed(&mut self) -> bool {
         self.executor.unit.wants_seed()

@@ -14,7 +14,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// nonce and the x coordinate of its point. A signature with one takes a few multiplications, and its nonce is not hedged with
     /// key and message. They are made by [`Accelerator::presign`] only, after signatures have asked for them.
     ///
-    /// A copy of the accelerator's memory that runs on reveals the keys: the host answers for that, with what its [`Watch`] sees.
+    /// A copy of the accelerator's memory that runs on reveals the keys: the host answers for that, with what its [`Watch`] sees. What that sees
+    /// from here on counts, so call this before [`Accelerator::seed`]. After the watch has seen something no more are made, until the accelerator
+    /// [wants a seed](Accelerator::wants_seed) and has it.
     pub fn keep_presignatures(&mut self, watch: Box<dyn Watch>) {
         self.executor.unit.keep_presignatures(watch);
     }

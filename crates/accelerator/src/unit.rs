@@ -305,13 +305,14 @@ impl Unit {
     /// that it has. See [`Generator`](crate::Generator), also for what a process that forks must know.
     pub fn seed(&mut self, seed: &[u8; 32]) {
         self.source.seed(self.features, seed);
+        self.pairs.presigned.seeded();
     }
 
     /// Returns true when the unit's generator wants another seed: see
-    /// [`Generator::wants_seed`](crate::Generator::wants_seed).
+    /// [`Generator::wants_seed`](crate::Generator::wants_seed). It wants one also for presignatures, where the machine may have been copied.
     #[inline]
     pub fn wants_seed(&mut self) -> bool {
-        self.source.wants_seed()
+        self.source.wants_seed() || self.pairs.presigned.wants_seed()
     }
 
     /// Has the unit take its random bytes from a function of its host, in place of a generator of its own.

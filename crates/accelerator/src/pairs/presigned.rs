@@ -5,6 +5,9 @@
 //! make them. So before any is taken the host's [`Watch`] says whether the machine may have been copied or its clocks have jumped: then
 //! all are wiped. The messages of those signatures are copied by then, so a copy that is made later makes the same signatures again. What is
 //! older than [`AGE_NS`] is wiped too, and nothing is made unless a signature has asked for it that recently.
+//!
+//! A copy has the generator of random bytes as well, and would make the same nonces anew. So none are made before the generator has a seed
+//! that was drawn [`SETTLE_NS`] after that.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
@@ -18,6 +21,10 @@ const CAPACITY: usize = 128;
 
 /// The age in nanoseconds at which a presignature is wiped.
 const AGE_NS: u64 = 5_000_000_000;
+
+/// The nanoseconds after which copies of a machine draw different seeds. The kernel is told of a new generation by an interrupt, which may come
+/// after the number has changed, or never. It seeds its own generator each minute, with the times of other interrupts.
+const SETTLE_NS: u64 = 90_000_000_000;
 
 /// Watches the machine on behalf of an accelerator that keeps presignatures.
 pub trait Watch: Send {
@@ -45,6 +52,19 @@ impl Presigned {
     /// Keeps presignatures from here on.
     pub(crate) fn keep(&mut self, watch: Box<dyn Watch>) {
         self.0 = Some(Mutex::new(Pool::new(watch)));
+    }
+
+    /// Returns true when the generator may be that of a copy, too, and another seed is worth something.
+    #[inline]
+    pub(crate) fn wants_seed(&mut self) -> bool {
+        self.pool().is_some_and(|pool| pool.generator == Nonces::WantSeed)
+    }
+
+    /// Notes that the generator has a new seed.
+    pub(crate) fn seeded(&mut self) {
+        if let Some(pool) = self.pool() {
+            pool.seeded();
+        }
     }
 
     /// Returns the pool for a turn's signatures, which have asked for it. A pool that a panic left half changed is not used.
@@ -77,6 +97,17 @@ impl fmt::Debug for Presigned {
     }
 }
 
+/// The worth of the generator's nonces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nonces {
+    /// Nobody else makes them.
+    Own,
+    /// A copy of the machine may make them, too, since about that time.
+    Copied(u64),
+    /// A copy may make them, and a seed that is drawn now is another than the copy's.
+    WantSeed,
+}
+
 /// Presignatures in the order in which they were made.
 pub(crate) struct Pool {
     places: Box<[Presignature; CAPACITY]>,
@@ -86,19 +117,23 @@ pub(crate) struct Pool {
     count: usize,
     /// The time at which a signature last asked for one; none long after that.
     asked: Option<u64>,
+    generator: Nonces,
     watch: Box<dyn Watch>,
     taken: u64,
     dropped: u64,
 }
 
 impl Pool {
-    fn new(watch: Box<dyn Watch>) -> Self {
+    fn new(mut watch: Box<dyn Watch>) -> Self {
+        // The looks that follow are compared with this one.
+        watch.look();
         Pool {
             places: Box::new([const { Presignature::NONE }; CAPACITY]),
             made: [0; CAPACITY],
             first: 0,
             count: 0,
             asked: None,
+            generator: Nonces::Own,
             watch,
             taken: 0,
             dropped: 0,
@@ -110,8 +145,15 @@ impl Pool {
         let Some(now) = self.watch.look() else {
             self.forget();
             self.asked = None;
-            return self.watch.look();
+            let now = self.watch.look();
+            // Without a time it counts from the next look.
+            self.generator = Nonces::Copied(now.unwrap_or(u64::MAX));
+            return now;
         };
+        if let Nonces::Copied(at) = self.generator {
+            let settled = now.saturating_sub(at) >= SETTLE_NS;
+            self.generator = if settled { Nonces::WantSeed } else { Nonces::Copied(at.min(now)) };
+        }
         let is_old = |made: u64| now.saturating_sub(made) >= AGE_NS;
         while self.count > 0 && is_old(self.made[self.first]) {
             self.drop_first();
@@ -135,16 +177,24 @@ impl Pool {
 
     /// Returns true when there is room for more, and a signature has asked not long ago.
     pub(crate) fn wants(&mut self, lanes: &Lanes) -> bool {
-        self.asked.is_some()
-            && self.count + lanes.presignatures() <= CAPACITY
-            && self.look().is_some()
-            && self.asked.is_some()
+        let wants = |pool: &Pool| pool.asked.is_some() && pool.generator == Nonces::Own;
+        self.count + lanes.presignatures() <= CAPACITY && wants(self) && self.look().is_some() && wants(self)
+    }
+
+    fn seeded(&mut self) {
+        // An earlier seed may be that of the copy.
+        if self.generator == Nonces::WantSeed {
+            self.generator = Nonces::Own;
+        }
     }
 
     /// Makes as many as lanes make in one go, and returns true if they were made.
     pub(crate) fn fill(&mut self, features: Features, lanes: &Lanes, random: &mut dyn Random) -> bool {
         let made = lanes.presignatures();
-        let Some(now) = self.look().filter(|_| self.count + made <= CAPACITY) else { return false };
+        let Some(now) = self.look() else { return false };
+        if self.count + made > CAPACITY || self.generator != Nonces::Own {
+            return false;
+        }
         // The capacity is a multiple of a batch, so no batch reaches over the end.
         let begin = (self.first + self.count) % CAPACITY;
         if lanes.presign(features, random, &mut self.places[begin..][..made]).is_err() {
@@ -187,15 +237,25 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    use millstream_engines::hash::Hash;
+    use millstream_publickey::ecdsa;
 
     use super::*;
     use crate::generator::Generator;
 
-    /// A clock that the test sets; the greatest number stands for a machine that may have been copied.
+    /// A clock that the test sets; the greatest number stands for a machine that may have been copied at the time 7.
     #[derive(Clone, Default)]
     struct Clock(Arc<AtomicU64>);
+
+    impl Clock {
+        fn set(&self, time: u64) {
+            self.0.store(time, Ordering::Relaxed);
+        }
+    }
 
     impl Watch for Clock {
         fn look(&mut self) -> Option<u64> {
@@ -231,6 +291,17 @@ mod tests {
             times
         }
 
+        /// Has a signature ask, and fills the pool. Returns how often.
+        fn again(&mut self) -> usize {
+            drop(self.presigned.asked());
+            self.fill()
+        }
+
+        fn seed(&mut self, seed: u8) {
+            self.generator.reseed(&[seed; 32]);
+            self.presigned.seeded();
+        }
+
         fn counts(&mut self) -> [u64; 3] {
             let Presignatures { ready, taken, dropped } = self.presigned.pool().unwrap().counts();
             [ready, taken, dropped]
@@ -263,30 +334,85 @@ mod tests {
     #[test]
     fn what_is_old_or_may_have_been_copied_is_wiped() {
         let mut trial = Trial::new(Features::hardware());
-        let again = |trial: &mut Trial| {
-            drop(trial.presigned.asked());
-            trial.fill();
-        };
-        again(&mut trial);
-        trial.clock.0.store(AGE_NS - 1, Ordering::Relaxed);
+        trial.again();
+        trial.clock.set(AGE_NS - 1);
         assert_eq!(trial.presigned.pool().unwrap().expires_in(), Some(1));
-        trial.clock.0.store(AGE_NS, Ordering::Relaxed);
+        trial.clock.set(AGE_NS);
         assert!(trial.presigned.asked().unwrap().take().is_none());
         assert!(trial.is_wiped() && trial.counts() == [0, 0, CAPACITY as u64]);
         assert_eq!(trial.presigned.pool().unwrap().expires_in(), None);
-        again(&mut trial);
-        trial.clock.0.store(u64::MAX, Ordering::Relaxed);
+        trial.again();
+        trial.clock.set(u64::MAX);
         assert!(trial.presigned.asked().unwrap().take().is_none());
         assert!(trial.is_wiped() && trial.counts() == [0, 0, 2 * CAPACITY as u64]);
+        trial.clock.set(7 + SETTLE_NS);
+        drop(trial.presigned.asked());
+        trial.seed(2);
         // Nobody asks any more: what is wiped is not made again.
-        again(&mut trial);
-        let now = trial.clock.0.load(Ordering::Relaxed);
-        trial.clock.0.store(now + AGE_NS, Ordering::Relaxed);
+        assert!(trial.again() > 0);
+        trial.clock.set(7 + SETTLE_NS + AGE_NS);
         assert_eq!(trial.presigned.pool().unwrap().expires_in(), None);
         assert_eq!((trial.fill(), trial.is_wiped()), (0, true));
-        again(&mut trial);
+        trial.again();
         trial.presigned.pool().unwrap().forget();
         assert!(trial.is_wiped());
         assert!(trial.presigned.clone().pool().is_none(), "a copy would serve twice");
+    }
+
+    /// Two machines that were restored from one snapshot have one generator, and see that when they are asked.
+    #[test]
+    fn copies_of_a_machine_make_none_before_each_has_a_seed_of_its_own() {
+        let mut copies = [1, 2].map(|_| Trial::new(Features::hardware()));
+        for (copy, seed) in copies.iter_mut().zip(5..) {
+            assert!(copy.again() > 0, "as the original did");
+            copy.clock.set(u64::MAX);
+            assert_eq!(copy.again(), 0, "with nonces that the other makes, too");
+            copy.seed(1);
+            assert_eq!(copy.again(), 0, "the kernel's own generator may be that of the copy yet");
+            copy.clock.set(6 + SETTLE_NS);
+            assert!(copy.again() == 0 && !copy.presigned.wants_seed());
+            copy.clock.set(7 + SETTLE_NS);
+            assert!(copy.again() == 0 && copy.presigned.wants_seed());
+            // The machine is copied once more before the seed is drawn.
+            copy.clock.set(u64::MAX);
+            drop(copy.presigned.asked());
+            copy.seed(1);
+            copy.clock.set(7 + SETTLE_NS);
+            assert!(copy.again() == 0 && copy.presigned.wants_seed());
+            copy.seed(seed);
+            assert!(copy.again() > 0 && !copy.presigned.wants_seed());
+        }
+        let key = ecdsa::PrivateKey::new(Features::hardware(), ecdsa::Curve::P256, &[3; 32]).unwrap();
+        let mut signatures = copies.each_mut().map(|copy| {
+            let mut pool = copy.presigned.asked().unwrap();
+            let taken = (0..CAPACITY).map(|i| {
+                let digest = [i as u8; 32];
+                let message = ecdsa::Message::digest(Hash::Sha256, &digest);
+                key.sign_presigned(&message, pool.take().unwrap()).unwrap()[..32].to_vec()
+            });
+            taken.collect::<HashSet<_>>()
+        });
+        let [one, other] = &mut signatures;
+        assert!(one.len() == CAPACITY && one.is_disjoint(other), "a nonce served on both");
+    }
+
+    #[test]
+    fn a_copy_that_is_seen_without_a_time_counts_from_the_next_look() {
+        struct Twice(u64);
+        impl Watch for Twice {
+            fn look(&mut self) -> Option<u64> {
+                self.0 += 1;
+                // The first look is the pool's own.
+                (!(2..=3).contains(&self.0)).then_some(self.0 + (self.0 / 6) * SETTLE_NS)
+            }
+        }
+        let mut presigned = Presigned::default();
+        presigned.keep(Box::new(Twice(0)));
+        drop(presigned.asked());
+        assert!(!presigned.wants_seed(), "two looks, without a time");
+        for wanted in [false, false, true] {
+            drop(presigned.asked());
+            assert_eq!(presigned.wants_seed(), wanted);
+        }
     }
 }
