@@ -5,12 +5,13 @@ mod double;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use double::{Double, Served};
 use millstream::hash::Hash;
@@ -262,5 +263,73 @@ fn who_is_woken_by_the_end_sees_it() {
         let why = told.recv_timeout(PATIENCE).expect("it sleeps on");
         assert_eq!(why, Err(Refusal::Gone));
         drop(held);
+    }
+}
+
+/// A worker wakes one of those who sleep on a ring. A thread that is woken, finds its own operation's end and goes on leaves nobody asleep
+/// over the ends that come after it.
+#[test]
+fn a_thread_that_goes_on_leaves_nobody_asleep() {
+    /// Bytes whose digest takes longer than the look before a sleep.
+    const LONG: usize = 4 << 20;
+    /// The length of a sleep over an end that has come.
+    const LIMIT: Duration = Duration::from_millis(100);
+    let double = Double::start();
+    let (depth, spin) = (8, Duration::from_micros(1));
+    let wanted = Attach { depth, arena_bytes: 64 << 20, spin, ..double.wanted() };
+    let queue = SharedQueue::new(wanted.attach().unwrap().queue().unwrap());
+    let queue = &queue;
+    // One of the three may be a task.
+    let run = |threads: u32, task: Option<u32>| {
+        std::thread::scope(|scope| {
+            let digest = move |thread: u32| {
+                let message = queue.buffer(LONG).unwrap();
+                std::thread::sleep(thread * Duration::from_millis(2));
+                let request = Request::digest(Hash::Sha256, message);
+                let done = match task {
+                    Some(task) if task == thread => wait_for(pin!(queue.run_async(request))),
+                    _ => queue.run(request),
+                };
+                done.unwrap().result.unwrap();
+            };
+            (0..threads).for_each(|thread| drop(scope.spawn(move || digest(thread))));
+        });
+    };
+    // The operations of three threads, one after the other, take thrice as long as one. All is measured in turn, because the machine may be busy.
+    for task in [None, Some(0), Some(1), Some(2)] {
+        let (mut one, mut three) = (Vec::new(), Vec::new());
+        for _ in 0..8 {
+            for (threads, took) in [(1, &mut one), (3, &mut three)] {
+                let began = Instant::now();
+                run(threads, task);
+                took.push(began.elapsed());
+            }
+        }
+        let median = |took: &mut Vec<Duration>| {
+            took.sort();
+            took[took.len() / 2]
+        };
+        let (one, three) = (median(&mut one), median(&mut three));
+        assert!(
+            three < 4 * one + LIMIT / 2,
+            "they slept over what had come: {three:?} with the task {task:?}, and one takes {one:?}"
+        );
+    }
+}
+
+/// Waits for a future as an executor with one thread does.
+fn wait_for<F: Future>(mut future: Pin<&mut F>) -> F::Output {
+    struct Parked(Thread);
+    impl Wake for Parked {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Parked(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }

@@ -222,6 +222,10 @@ impl Watched {
     /// Sleeps on the ring, then wakes the task.
     fn watch(&self) {
         sleep_on(&self.completions, &self.link, || self.stop.load(Ordering::Acquire));
+        // A worker wakes one. The task may not look for long, and a thread that sleeps here as well has nobody else.
+        if let Some(word) = self.completions.get(SLEEP_WORD) {
+            shm::sleep::wake(word);
+        }
         self.armed.store(false, Ordering::Release);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {

@@ -59,6 +59,9 @@ pub(super) struct Inner {
     /// accelerator has its waker, for when completions come and for its end, or the task was woken and has yet to look. With an
     /// inline accelerator everyone looks for himself, and there is a leader where an operation is under way that nobody awaits.
     leader: Option<Waiting>,
+    /// True when the leader is a thread that sleeps on the ring, or is about to look. It looks as soon as it is woken, which nobody can say of
+    /// a task, so others leave the lead to it.
+    thread_leads: bool,
     /// The slot at which the search for another leader begins.
     next: usize,
 }
@@ -98,7 +101,15 @@ impl SharedQueue {
         }
         queue.shared = true;
         let owners = (0..queue.depth()).map(|_| Owner::default()).collect();
-        let inner = Inner { queue, owners, kept: 0, line: Line::default(), leader: None, next: 0 };
+        let inner = Inner {
+            queue,
+            owners,
+            kept: 0,
+            line: Line::default(),
+            leader: None,
+            thread_leads: false,
+            next: 0,
+        };
         SharedQueue { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -238,7 +249,7 @@ impl Inner {
         let mut looks_again = self.is_under_way() && (self.is_inline() || self.looks_on(look));
         if self.is_inline() && !looks_again {
             self.leader = self.leader.filter(|leader| *leader != task.waiting);
-        } else if !looks_again {
+        } else if !looks_again && !self.is_led_by_another(task.waiting) {
             looks_again = self.lead(task);
             if looks_again {
                 // Completions came in between, or the accelerator has ended.
@@ -352,9 +363,15 @@ impl Inner {
         }
     }
 
+    /// Returns true when a thread looks for a task, too. A worker wakes one of those who sleep on a ring: so there is one such thread.
+    fn is_led_by_another(&self, task: Waiting) -> bool {
+        self.thread_leads && self.leader.is_some_and(|leader| leader != task)
+    }
+
     /// Has a task woken when completions come. Returns true when some are there already.
     fn lead(&mut self, task: &Task<'_>) -> bool {
         self.leader = Some(task.waiting);
+        self.thread_leads = task.sleeper.is_some() && matches!(self.queue.driver, Driver::Isolated(_));
         let completions = &mut self.queue.completions;
         match (&mut self.queue.driver, task.sleeper) {
             (Driver::Thread(client), _) => client.clone().wake_task(completions, task.waker),
@@ -393,7 +410,7 @@ impl Inner {
         if self.leader != Some(gone) {
             return None;
         }
-        self.leader = None;
+        (self.leader, self.thread_leads) = (None, false);
         self.appoint()
     }
 
@@ -404,7 +421,7 @@ impl Inner {
             return None;
         }
         let (leader, waker) = self.next_sleeper().unzip();
-        self.leader = leader;
+        (self.leader, self.thread_leads) = (leader, false);
         waker
     }
 

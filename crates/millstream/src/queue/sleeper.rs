@@ -1,7 +1,8 @@
 //! A thread that waits for a future of a shared queue.
 //!
-//! A worker wakes whoever sleeps on the ring. A thread that waits sleeps there itself; for a task another thread has to, which
-//! wakes the task in its turn.
+//! A worker wakes one of those who sleep on the ring. A thread that waits sleeps there itself; for a task another thread has to,
+//! which wakes the task in its turn. The others park, and the one that looks wakes them. So two at most sleep on the ring, a thread and
+//! the one that does so for tasks, and that one wakes the thread, too.
 
 use std::future::Future;
 use std::pin::pin;
@@ -30,6 +31,9 @@ pub(super) struct Sleeper {
     ring: OnceLock<(RingMemory, Arc<Link>)>,
     /// True when the next sleep is on the ring.
     on_ring: AtomicBool,
+    /// True when the thread was woken since it was to sleep on the ring. The ring's word does not tell: another may have said meanwhile that
+    /// it sleeps.
+    woken: AtomicBool,
 }
 
 impl Sleeper {
@@ -39,6 +43,7 @@ impl Sleeper {
             thread: thread::current(),
             ring: OnceLock::new(),
             on_ring: AtomicBool::new(false),
+            woken: AtomicBool::new(false),
         })
     }
 
@@ -46,6 +51,7 @@ impl Sleeper {
     /// it there.
     pub(super) fn sleep_on(&self, ring: &RingMemory, link: &Arc<Link>) {
         self.ring.get_or_init(|| (ring.clone(), link.clone()));
+        self.woken.store(false, Ordering::Relaxed);
         self.on_ring.store(true, Ordering::Release);
     }
 
@@ -65,7 +71,7 @@ impl Sleeper {
     fn sleep(&self) {
         match self.ring.get() {
             Some((ring, link)) if self.on_ring.load(Ordering::Acquire) => {
-                sleep_on(ring, link, || false);
+                sleep_on(ring, link, || self.woken.load(Ordering::Acquire));
                 self.on_ring.store(false, Ordering::Release);
             }
             _ => thread::park(),
@@ -78,6 +84,7 @@ impl Wake for Sleeper {
         if self.on_ring.load(Ordering::Acquire)
             && let Some(word) = self.ring.get().and_then(|(ring, _)| ring.get(SLEEP_WORD))
         {
+            self.woken.store(true, Ordering::Release);
             word.store(0, Ordering::Release);
             shm::sleep::wake(word);
         }
