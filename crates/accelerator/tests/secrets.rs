@@ -399,23 +399,25 @@ fn presignatures_are_forgotten(stack: &mut [u128]) {
             });
             assert_eq!(station.client.completed().expect("it ended").status(), Some(Status::Ok));
         };
-        // The first signature asks in vain, and draws what hedges its nonce.
-        sign(&mut station, stack, &mut random);
-        generator.fill(&mut [0; 32]).expect("random bytes");
         let (mut needles, mut made) = (Needles::default(), 0);
-        let mut presign =
-            |station: &mut Station<Arc<LocalArena>>, stack: &mut [u128], needles: &mut Needles| {
-                on_stack(stack, &mut || {
-                    ARMED.store(true, Ordering::Relaxed);
-                    assert!(station.accelerator.wants_presignatures() && station.accelerator.presign());
-                    ARMED.store(false, Ordering::Relaxed);
-                });
-                let added = add_presignatures(needles, &mut generator);
-                assert!(!needles.scan(region()).is_empty(), "the scan finds presignatures");
-                made += added as u64;
-                added
-            };
-        for _ in 0..presign(&mut station, stack, &mut needles) {
+        let mut presign = |station: &mut Station<Arc<LocalArena>>,
+                           stack: &mut [u128],
+                           random: &mut Random,
+                           needles: &mut Needles| {
+            // A signature asks in vain, and draws what hedges its nonce.
+            sign(station, stack, random);
+            generator.fill(&mut [0; 32]).expect("random bytes");
+            on_stack(stack, &mut || {
+                ARMED.store(true, Ordering::Relaxed);
+                assert!(station.accelerator.wants_presignatures() && station.accelerator.presign());
+                ARMED.store(false, Ordering::Relaxed);
+            });
+            let added = add_presignatures(needles, &mut generator);
+            assert!(!needles.scan(region()).is_empty(), "the scan finds presignatures");
+            made += added as u64;
+            added
+        };
+        for _ in 0..presign(&mut station, stack, &mut random, &mut needles) {
             sign(&mut station, stack, &mut random);
         }
         let taken = station.accelerator.presignatures();
@@ -437,7 +439,7 @@ fn presignatures_are_forgotten(stack: &mut [u128]) {
         ];
         for (way, forget) in ways.iter().enumerate() {
             if way > 0 {
-                presign(&mut station, stack, &mut needles);
+                presign(&mut station, stack, &mut random, &mut needles);
             }
             forget(&mut station, &clock);
             on_stack(stack, &mut wipe_stack);

@@ -144,7 +144,6 @@ impl Pool {
     pub(crate) fn look(&mut self) -> Option<u64> {
         let Some(now) = self.watch.look() else {
             self.forget();
-            self.asked = None;
             let now = self.watch.look();
             // Without a time it counts from the next look.
             self.generator = Nonces::Copied(now.unwrap_or(u64::MAX));
@@ -205,8 +204,9 @@ impl Pool {
         true
     }
 
-    /// Wipes all.
+    /// Wipes all. More are made when a signature asks again.
     pub(crate) fn forget(&mut self) {
+        self.asked = None;
         while self.count > 0 {
             self.drop_first();
         }
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!((trial.fill(), trial.is_wiped()), (0, true));
         trial.again();
         trial.presigned.pool().unwrap().forget();
-        assert!(trial.is_wiped());
+        assert_eq!((trial.fill(), trial.is_wiped()), (0, true), "whoever they were for may be gone");
         assert!(trial.presigned.clone().pool().is_none(), "a copy would serve twice");
     }
 
