@@ -51,6 +51,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.executor.unit.presign()
     }
 
+    /// Returns true when there are presignatures.
+    #[inline]
+    pub fn has_presignatures(&mut self) -> bool {
+        self.executor.unit.pairs().presigned.pool().is_some_and(|pool| !pool.is_empty())
+    }
+
     /// Wipes the presignatures that are too old, or all where the machine may have been copied. Returns the nanoseconds after which that is to
     /// be done again; none when there are none.
     pub fn age_presignatures(&mut self) -> Option<u64> {

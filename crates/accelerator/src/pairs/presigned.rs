@@ -219,6 +219,11 @@ impl Pool {
         (self.count > 0).then(|| (self.made[self.first] + AGE_NS).saturating_sub(now))
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     pub(crate) fn counts(&self) -> Presignatures {
         Presignatures { ready: self.count as u64, taken: self.taken, dropped: self.dropped }
     }

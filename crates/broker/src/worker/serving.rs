@@ -51,6 +51,9 @@ const BETWEEN: Duration = Duration::from_millis(2);
 /// A queue that offered nothing for so long goes to sleep by itself.
 const REST: Duration = Duration::from_millis(2);
 
+/// The interval at which presignatures are looked through for old ones, at work. Turns of private keys are long, so a clock may be asked in each.
+const AGING: Duration = Duration::from_millis(100);
+
 /// The mailbox of the accelerator's thread.
 pub(super) type Mailbox = millstream_host::Mailbox<Serving, Doorbell>;
 
@@ -92,6 +95,8 @@ pub(super) struct Serving {
     /// The last time at which it looked for doorbells at work, and the last at which it had queues rest.
     looked: Instant,
     rested: Instant,
+    /// The last time at which old presignatures were wiped at work.
+    aged: Instant,
     blocked: Duration,
     /// True after a step that found words but completed none, until operations end: a client's ring is full.
     in_vain: bool,
@@ -128,9 +133,22 @@ impl Serving {
             turns: Counter::of_turns(),
             looked: began,
             rested: began,
+            aged: began,
             blocked: BLOCKED.0,
             in_vain: false,
             seeding: Seeding::default(),
+        }
+    }
+
+    /// Wipes old presignatures: a thread that is never idle does not wake up for that.
+    #[inline]
+    fn age(&mut self) {
+        if self.accelerator.has_presignatures() {
+            let now = Instant::now();
+            if now.duration_since(self.aged) >= AGING {
+                self.aged = now;
+                self.accelerator.age_presignatures();
+            }
         }
     }
 
@@ -338,6 +356,7 @@ impl Hosted for Serving {
     fn before_turn(&mut self) {
         self.turns.step_untouched();
         self.look_about();
+        self.age();
         self.seeding.look(&mut self.accelerator);
     }
 

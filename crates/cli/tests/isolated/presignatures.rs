@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream::SignatureScheme;
@@ -189,6 +190,37 @@ fn the_old_are_wiped_and_not_made_again_unless_they_are_asked_for() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(trial.count("ready"), 0);
     trial.fill();
+}
+
+/// A worker that never rests wipes them, too.
+#[test]
+fn the_old_are_wiped_while_there_is_other_work() {
+    let Some(mut trial) = Trial::new("precompute = \"on\"") else { return };
+    // So many signatures wait that the worker has some also while their client waits for a processor.
+    let depth = 256;
+    let accelerator = Attach { private_keys: true, depth, ..trial.service.wanted() }.attach().unwrap();
+    let key = accelerator.generate_key(Algorithm::Rsa, 256, Exportable::No).unwrap();
+    let mut queue = accelerator.queue().unwrap();
+    trial.fill();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let scheme = SignatureScheme::RsaPkcs1 { hash: Some(Hash::Sha384) };
+            while !ended.load(Ordering::Relaxed) {
+                while queue.in_flight() < depth {
+                    let (digest, place) = (queue_buffer(&queue), queue.buffer(256).unwrap());
+                    queue.submit(Request::sign_rsa(key, scheme, digest, place)).unwrap();
+                }
+                queue.wait().unwrap().result.unwrap();
+            }
+        });
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(7) && trial.count("ready") > 0 {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        ended.store(true, Ordering::Relaxed);
+        assert!(begin.elapsed() < Duration::from_secs(7), "{}", trial.presignatures());
+    });
 }
 
 #[test]
