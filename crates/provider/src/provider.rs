@@ -67,6 +67,27 @@ pub struct Configuration {
     pub openssl: (u32, u32),
 }
 
+/// The answers to the line `isolated`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Isolated {
+    No,
+    /// Only private keys that a program loads.
+    Private,
+    /// All keys.
+    Yes,
+}
+
+impl Isolated {
+    /// Reads the answer. Whoever writes the line wants keys out of reach, so what is not understood keeps all of them out.
+    fn of(answer: &str) -> Self {
+        match &*answer.trim().to_ascii_lowercase() {
+            "no" | "false" | "off" | "0" => Isolated::No,
+            "private" => Isolated::Private,
+            _ => Isolated::Yes,
+        }
+    }
+}
+
 /// A provider in a library context. It is valid as long as OpenSSL has a context of it.
 #[derive(Clone, Copy)]
 pub struct Provider(NonNull<Inner>);
@@ -219,12 +240,11 @@ impl Provider {
 
     fn configure(self) -> Configuration {
         let socket = self.line(c"socket").map(PathBuf::from);
-        let answer = self.line(c"isolated");
-        let loaded_only = answer.as_deref() == Some("private");
-        let isolated = answer.map(|answer| matches!(&*answer, "yes" | "true" | "on" | "1" | "private"));
+        let isolated = self.line(c"isolated").map(|answer| Isolated::of(&answer));
+        let loaded_only = isolated == Some(Isolated::Private);
         let socket = match isolated {
-            Some(false) => None,
-            Some(true) => Some(path("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
+            Some(Isolated::No) => None,
+            Some(_) => Some(path("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
             None => path("MILLSTREAM_SOCKET").or(socket),
         };
         // An empty path stands for the usual places.
@@ -269,4 +289,22 @@ impl Provider {
 /// Returns the path that the environment names, where the environment may be believed.
 fn path(variable: &str) -> Option<PathBuf> {
     environment(variable).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_understood_keeps_keys_out_of_the_process() {
+        for (answers, isolated) in [
+            (&["no", "No", "false", "off", "0", " no "][..], Isolated::No),
+            (&["private", "Private", "PRIVATE", "private "], Isolated::Private),
+            (&["yes", "YES", "True", "on", "1", "privat", "", "keys"], Isolated::Yes),
+        ] {
+            for answer in answers {
+                assert_eq!(Isolated::of(answer), isolated, "{answer:?}");
+            }
+        }
+    }
 }
