@@ -113,16 +113,18 @@ impl Queue {
         Ok(ticket)
     }
 
-    /// Shows the accelerator what was pushed, now or with words that follow.
+    /// Shows an accelerator on another core what was pushed, now or with words that follow. An inline one is shown all of it when
+    /// it next works.
     #[inline(always)]
     fn show(&mut self) {
-        if self.on_other_core {
-            // The line will have come by the time that many more words were pushed.
-            const AHEAD: u64 = 12;
-            prefetch_words(self.submissions.place(AHEAD));
+        if !self.on_other_core {
+            return;
         }
-        // An accelerator on another core has something to do while that many are in flight: it is shown more by
-        // the handful, because each look at the ring that finds a little costs both sides a cache line's way.
+        // The line will have come by the time that many more words were pushed.
+        const AHEAD: u64 = 12;
+        prefetch_words(self.submissions.place(AHEAD));
+        // The accelerator has something to do while that many are in flight: it is shown more by the handful, because each
+        // look at the ring that finds a little costs both sides a cache line's way.
         if self.in_flight() < HANDFUL || self.submissions.unpublished() >= HANDFUL as u64 {
             self.submissions.publish();
         }
