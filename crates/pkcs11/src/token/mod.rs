@@ -7,9 +7,9 @@
 pub mod config;
 mod kept;
 pub mod objects;
+mod stamp;
 
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -25,6 +25,7 @@ use millstream_store::{
 };
 
 use self::objects::{Kept, Objects};
+use self::stamp::Stamp;
 use crate::object::attributes::Attributes;
 use crate::object::{Draft, Home, Object, Secret};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
@@ -40,10 +41,6 @@ pub struct Store {
     folder: PathBuf,
     features: Features,
 }
-
-/// When and how large the file was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp([i64; 5]);
 
 impl Store {
     /// Names the store in a folder.
@@ -68,16 +65,9 @@ impl Store {
         }
     }
 
-    /// Returns what tells whether the file has changed.
+    /// Returns what tells whether the file has changed; none when there is no store.
     fn stamp(&self) -> Option<Stamp> {
-        let found = std::fs::metadata(self.folder.join(FILE)).ok()?;
-        Some(Stamp([
-            found.mtime(),
-            found.mtime_nsec(),
-            found.size() as i64,
-            found.ino() as i64,
-            found.ctime_nsec(),
-        ]))
+        Stamp::of(&self.folder.join(FILE))
     }
 
     /// Returns the tokens of the store; none when there is no store yet.
@@ -551,7 +541,7 @@ impl Slot {
 
     /// Removes the objects of a session that ends. With the last session the login ends, too.
     pub fn end_session(&self, session: CK_SESSION_HANDLE, is_last: bool) {
-        self.write_objects().remove_all(|object| object.home == Home::Session(session));
+        self.write_objects().end_session(session);
         if is_last {
             // Nobody may be logged in.
             let _ = self.log_out();

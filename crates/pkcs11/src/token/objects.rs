@@ -7,7 +7,7 @@ use cryptoki_sys::*;
 use millstream_store::ObjectId;
 use millstream_store::file::Stored;
 
-use crate::object::Object;
+use crate::object::{Home, Object};
 
 /// The attributes by which objects are looked up.
 const INDEXED: [CK_ATTRIBUTE_TYPE; 2] = [CKA_ID, CKA_LABEL];
@@ -18,6 +18,8 @@ pub struct Objects {
     by_handle: BTreeMap<CK_OBJECT_HANDLE, Arc<Object>>,
     /// The objects of the token: what the file has, the handle, and that of the public half which stands in for a missing object.
     pub kept: HashMap<ObjectId, Kept>,
+    /// The handles of the objects that sessions have.
+    by_session: HashMap<CK_SESSION_HANDLE, HashSet<CK_OBJECT_HANDLE>>,
     /// The handles of objects that have or had a value. Whoever looks a handle up here compares the object itself.
     index: HashMap<(CK_ATTRIBUTE_TYPE, Vec<u8>), Vec<CK_OBJECT_HANDLE>>,
 }
@@ -44,6 +46,9 @@ impl Objects {
     /// Adds an object.
     pub fn add(&mut self, object: Arc<Object>) {
         self.note(&object);
+        if let Home::Session(session) = object.home {
+            self.by_session.entry(session).or_default().insert(object.handle);
+        }
         self.by_handle.insert(object.handle, object);
     }
 
@@ -63,6 +68,11 @@ impl Objects {
     pub fn remove(&mut self, handle: CK_OBJECT_HANDLE) {
         let Some(object) = self.by_handle.remove(&handle) else { return };
         object.forget_secret();
+        if let Home::Session(session) = object.home
+            && let Some(handles) = self.by_session.get_mut(&session)
+        {
+            handles.remove(&handle);
+        }
         let attributes = object.attributes();
         for kind in INDEXED {
             let key = (kind, attributes.get(kind).unwrap_or_default().to_vec());
@@ -72,6 +82,13 @@ impl Objects {
                     self.index.remove(&key);
                 }
             }
+        }
+    }
+
+    /// Removes the objects of a session.
+    pub fn end_session(&mut self, session: CK_SESSION_HANDLE) {
+        for handle in self.by_session.remove(&session).unwrap_or_default() {
+            self.remove(handle);
         }
     }
 
@@ -89,11 +106,12 @@ impl Objects {
         sees: impl Fn(&Object) -> bool,
     ) -> Vec<CK_OBJECT_HANDLE> {
         let fits = |object: &Object| object.attributes().match_all(template) && sees(object);
-        let by_value = template.iter().find(|(kind, _)| INDEXED.contains(kind));
-        let mut found: Vec<_> = match by_value {
-            Some(value) => {
-                let handles = self.index.get(value).into_iter().flatten();
-                let objects = handles.filter_map(|handle| self.by_handle.get(handle));
+        // The rarest value that is asked for: many objects may have the same label.
+        let indexed = template.iter().filter(|(kind, _)| INDEXED.contains(kind));
+        let handles = indexed.map(|value| self.index.get(value).map_or(&[][..], Vec::as_slice));
+        let mut found: Vec<_> = match handles.min_by_key(|handles| handles.len()) {
+            Some(handles) => {
+                let objects = handles.iter().filter_map(|handle| self.by_handle.get(handle));
                 objects.filter(|object| fits(object)).map(|object| object.handle).collect()
             }
             None => self.iter().filter(|object| fits(object)).map(|object| object.handle).collect(),

@@ -52,6 +52,7 @@ pub fn alone(test: &str, body: impl FnOnce()) {
 }
 
 /// Loads and initialises the module, and returns the slot of the token.
+#[allow(dead_code)]
 pub fn client() -> (Pkcs11, Slot) {
     let client = Pkcs11::new(module()).unwrap();
     client.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)).unwrap();
@@ -61,6 +62,7 @@ pub fn client() -> (Pkcs11, Slot) {
 }
 
 /// Opens a session and logs the user in.
+#[allow(dead_code)]
 pub fn logged_in(client: &Pkcs11, slot: Slot) -> Session {
     let session = client.open_rw_session(slot).unwrap();
     session.login(UserType::User, Some(&AuthPin::new(PIN.into()))).unwrap();
