@@ -15,7 +15,7 @@ use millstream::hash::Hash;
 use millstream::publickey::rsa;
 
 use super::hash_of;
-use crate::abi::{Mechanism, pointed};
+use crate::abi::{Mechanism, pointed, structure};
 use crate::refusal::{Outcome, demand, refuse};
 
 /// The parameters of an AEAD for one object.
@@ -96,6 +96,10 @@ pub enum Eddsa {
 
 /// The most iterations of PBKDF2, half a minute or so.
 const MOST_ITERATIONS: CK_ULONG = 100_000_000;
+
+/// The most bytes of a password. No variable of a Linux program is at an address as low as this, by which the two structures of PBKDF2 are
+/// told apart.
+const MOST_PASSWORD: CK_ULONG = 1 << 20;
 
 /// The most bytes of associated data or of a salt.
 const MOST_BYTES: usize = 64 << 20;
@@ -360,7 +364,8 @@ pub fn hkdf(mechanism: &Mechanism<'_>) -> Outcome<Hkdf> {
     Ok(Hkdf { extract, expand, hash, salt, info: info.to_vec() })
 }
 
-/// Returns the parameters of PBKDF2, in the structure of the versions since 2.40.
+/// Returns the parameters of PBKDF2, in the structure of the versions since 2.40, or in the older one, which has a pointer to the
+/// password's length where the newer one has the length: NSS sends that.
 ///
 /// # Errors
 /// `CKR_MECHANISM_PARAM_INVALID`.
@@ -376,11 +381,17 @@ pub fn pbkdf2(mechanism: &Mechanism<'_>) -> Outcome<Pbkdf2> {
         CKP_PKCS5_PBKD2_HMAC_SHA512_256 => Hash::Sha512_256,
         _ => return refuse(CKR_MECHANISM_PARAM_INVALID),
     };
+    let mut password_len = given.ulPasswordLen;
+    if password_len > MOST_PASSWORD {
+        // SAFETY: the program's promise: what is no length is a pointer to one.
+        password_len = unsafe { structure(ptr::with_exposed_provenance::<CK_ULONG>(password_len as usize))? };
+        demand(password_len <= MOST_PASSWORD, CKR_MECHANISM_PARAM_INVALID)?;
+    }
     // SAFETY: the head of the file.
     let (salt, password) = unsafe {
         (
             pointed(given.pSaltSourceData.cast(), given.ulSaltSourceDataLen)?,
-            pointed(given.pPassword, given.ulPasswordLen)?,
+            pointed(given.pPassword, password_len)?,
         )
     };
     let sound = given.saltSource == CKZ_SALT_SPECIFIED

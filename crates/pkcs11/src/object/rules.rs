@@ -284,8 +284,11 @@ pub fn set_defaults(attributes: &mut Attributes, kind: Option<Kind>) {
         attributes.set_default(CKA_SUBJECT, b"");
     }
     if is_key {
-        attributes.set_default_flag(CKA_SENSITIVE, true);
-        attributes.set_default_flag(CKA_EXTRACTABLE, false);
+        // A secret key of a session is as open as the standard says where nobody asks for more: Java derives, wraps and reads such keys.
+        // A key of the token stays.
+        let stays = class == CKO_PRIVATE_KEY || attributes.is(CKA_TOKEN);
+        attributes.set_default_flag(CKA_SENSITIVE, stays);
+        attributes.set_default_flag(CKA_EXTRACTABLE, !attributes.is(CKA_SENSITIVE));
         attributes.set_default_flag(CKA_WRAP_WITH_TRUSTED, false);
     }
     match class {

@@ -188,7 +188,7 @@ impl Ciphering {
     /// Takes the last part, and returns what is left to be given.
     ///
     /// # Errors
-    /// `CKR_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`, `CKR_AEAD_DECRYPT_FAILED`.
+    /// `CKR_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
     pub fn finish(mut self, input: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
         if let Form::Stream { first, done } = &mut self.form {
             return stream(&self.engine, *first, done, input);
@@ -252,7 +252,12 @@ fn whole_of(
         (Whole::Aead(aead), engine) => {
             let len = data.len().checked_sub(aead.tag).ok_or(Refusal(CKR_ENCRYPTED_DATA_LEN_RANGE))?;
             let tag = data.split_off(len);
-            engine.open(&aead.nonce, &aead.aad, &mut data, &tag)?;
+            // Programs of version 2.40, as Java is one, know no CKR_AEAD_DECRYPT_FAILED. The message interface has it.
+            let opened = engine.open(&aead.nonce, &aead.aad, &mut data, &tag);
+            opened.map_err(|Refusal(value)| match value {
+                CKR_AEAD_DECRYPT_FAILED => Refusal(CKR_ENCRYPTED_DATA_INVALID),
+                value => Refusal(value),
+            })?;
             Ok(data)
         }
         (Whole::Xts(tweak), Engine::Xts(xts)) => {

@@ -183,12 +183,12 @@ pub fn derive(
                     };
                     x963(features, hash, &shared, &wanted.shared, len)
                 }
-                // The shared secret itself, or its leading bytes (§6.3.17).
+                // The shared secret itself, or the end of it: the standard cuts bytes off at its beginning (§6.3.17).
                 None => {
                     let len = said.map_or(Ok(kind.only_len().unwrap_or(shared.len())), usize::try_from);
-                    let len = len.map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
-                    let cut = shared.get(..len).ok_or(Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
-                    Zeroizing::new(cut.to_vec())
+                    let cut = len.ok().and_then(|len| shared.len().checked_sub(len));
+                    let cut = cut.ok_or(Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
+                    Zeroizing::new(shared[cut..].to_vec())
                 }
             }
         }

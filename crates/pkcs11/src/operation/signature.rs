@@ -183,7 +183,13 @@ impl Signing {
     /// # Errors
     /// `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`.
     pub fn verify(self, signature: &[u8]) -> Outcome {
-        demand(signature.len() == self.len(), CKR_SIGNATURE_LEN_RANGE)?;
+        let len = self.len();
+        let whole = match self.signer {
+            Signer::Ecdsa(_) => Some(halves(signature, len)?),
+            _ => None,
+        };
+        let signature = whole.as_deref().unwrap_or(signature);
+        demand(signature.len() == len, CKR_SIGNATURE_LEN_RANGE)?;
         let input = Signing::ended(self.input, &self.engine)?;
         let invalid = |_| Refusal(CKR_SIGNATURE_INVALID);
         match (&self.signer, &*self.engine) {
@@ -266,6 +272,16 @@ impl Prepared {
         }
         Ok(out)
     }
+}
+
+/// Returns a signature of ECDSA in its whole length. One to be verified may be shorter: its halves, equally long, are numbers without
+/// leading zeros, as Java sends them (PKCS #11 v3.2 §6.3.1).
+fn halves(signature: &[u8], len: usize) -> Outcome<Vec<u8>> {
+    let fits = !signature.is_empty() && signature.len().is_multiple_of(2) && signature.len() <= len;
+    demand(fits, CKR_SIGNATURE_LEN_RANGE)?;
+    let (r, s) = signature.split_at(signature.len() / 2);
+    let zeros = vec![0; len / 2 - r.len()];
+    Ok([&zeros, r, &zeros, s].concat())
 }
 
 fn scheme(form: &Eddsa) -> Scheme<'_> {
