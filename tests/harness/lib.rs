@@ -21,6 +21,7 @@ mod side;
 pub mod sparc;
 mod sshd;
 mod subject;
+pub mod tokens;
 
 pub use artifacts::{built, target};
 pub use counters::Counters;
@@ -32,7 +33,8 @@ pub use process::{Ended, Running, eventually, free_port, program, run, signal, t
 pub use service::Service;
 pub use side::{Provider, Side};
 pub use sshd::Sshd;
-pub use subject::{hard, subject};
+pub use subject::{crypto11, hard, python_pkcs11, subject};
+pub use tokens::Tokens;
 
 /// Runs the named tests once with each OpenSSL: the system's, and the newest of both series.
 #[macro_export]

@@ -44,6 +44,18 @@ const PACKAGES: &[(&str, &str)] = &[
     ("java", "default-jdk-headless"),
     ("javac", "default-jdk-headless"),
     ("node", "nodejs"),
+    ("keytool", "default-jdk-headless"),
+    ("ssh-add", "openssh-client"),
+    ("ssh-agent", "openssh-client"),
+    ("pkcs11-tool", "opensc"),
+    ("p11tool", "gnutls-bin"),
+    ("certtool", "gnutls-bin"),
+    ("gnutls-serv", "gnutls-bin"),
+    ("p11-kit", "p11-kit"),
+    ("certutil", "libnss3-tools"),
+    ("modutil", "libnss3-tools"),
+    ("pk12util", "libnss3-tools"),
+    ("selfserv", "libnss3-tools"),
 ];
 
 /// Returns the path of one of Debian's programs.
@@ -184,6 +196,19 @@ impl Running {
     pub fn start(command: &mut Command) -> Running {
         let child = command.process_group(0).spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         Running { child }
+    }
+
+    /// Starts a server that says nothing, and waits until something listens at its port.
+    #[track_caller]
+    pub fn serving(command: &mut Command, port: u16) -> Running {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        let mut running = Running::start(command);
+        eventually("the server listens", || {
+            let ended = running.child.try_wait().expect("it is our child");
+            assert!(ended.is_none(), "{command:?}: {ended:?}");
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        running
     }
 
     /// Returns its process, which is also its group.

@@ -1,6 +1,6 @@
 //! A program's settings: OpenSSL's configuration, and a file for the provider's counters.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,6 +26,7 @@ pub enum Provider<'a> {
 pub struct Side {
     configuration: PathBuf,
     tally: PathBuf,
+    variables: Vec<(String, OsString)>,
 }
 
 impl Side {
@@ -46,7 +47,13 @@ impl Side {
         };
         let configuration = place.write(&format!("{name}.cnf"), text);
         make(&tally);
-        Side { configuration, tally }
+        Side { configuration, tally, variables: Vec::new() }
+    }
+
+    /// Adds a variable to the environment of the programs.
+    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Side {
+        self.variables.push((name.to_owned(), value.into()));
+        self
     }
 
     /// Returns a program with these settings, and none of those that this test may have been started with.
@@ -64,6 +71,7 @@ impl Side {
         command.env("OPENSSL_CONF", &self.configuration).env("MILLSTREAM_TALLY", &self.tally);
         // Messages are in English, and times in UTC.
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 
     /// Returns the configuration.

@@ -48,6 +48,16 @@ impl Sshd {
         sshd
     }
 
+    /// Lets another key in, which a line of `authorized_keys` has.
+    pub fn admit(&self, line: &str) {
+        self.place.write("user.pub", line);
+    }
+
+    /// Returns the port at which it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Returns its log so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&self.place.read("sshd.log")).into_owned()

@@ -16,6 +16,9 @@ const C: &[&str] = &["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
 /// The version that the wheel is pinned to, so that the OpenSSL in it does not change by itself.
 const WHEEL: &str = "cryptography==48.0.0";
 
+/// Python's library for PKCS #11, pinned in the same way.
+const PYTHON_PKCS11: &str = "python-pkcs11==0.10.1";
+
 /// Returns the program that does the work of `tests/subjects/rust/src/lib.rs` with one of several libraries.
 ///
 /// # Panics
@@ -149,6 +152,22 @@ fn go(name: &str, linker: &str) -> PathBuf {
     })
 }
 
+/// Returns the program of `tests/pkcs11/go`, with Go's library for PKCS #11.
+///
+/// # Panics
+/// When it can't be built.
+#[track_caller]
+pub fn crypto11() -> Command {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("pkcs11/go");
+    let made = made("crypto11", &[&source], |out| {
+        let mut go = Command::new(tool("go"));
+        go.args(["build", "-o"]).arg(out).arg(".").current_dir(&source);
+        go.env("CGO_ENABLED", "1").env("GOFLAGS", "").env("GOTOOLCHAIN", "local");
+        go
+    });
+    Command::new(made)
+}
+
 #[track_caller]
 fn java(source: &Path) -> Command {
     let classes = made("java", &[source], |out| {
@@ -165,14 +184,29 @@ fn java(source: &Path) -> Command {
 /// Returns Python with the wheel of `cryptography`, which brings its own OpenSSL.
 #[track_caller]
 fn wheel() -> PathBuf {
-    let folder = folder().join(WHEEL);
-    let _lock = locked("wheel");
+    python_with(WHEEL)
+}
+
+/// Returns Python with its library for PKCS #11.
+///
+/// # Panics
+/// When that can't be had.
+#[track_caller]
+pub fn python_pkcs11() -> Command {
+    Command::new(python_with(PYTHON_PKCS11))
+}
+
+/// Returns a Python with one package that Debian does not have.
+#[track_caller]
+fn python_with(package: &str) -> PathBuf {
+    let folder = folder().join(package);
+    let _lock = locked(package);
     let stamp = folder.join("complete");
     if !stamp.exists() {
         let _ = std::fs::remove_dir_all(&folder);
         run(Command::new(program("python3")).args(["-m", "venv"]).arg(&folder), b"").good();
         let mut pip = Command::new(folder.join("bin/pip"));
-        run(pip.args(["install", "--quiet", "--disable-pip-version-check", WHEEL]), b"").good();
+        run(pip.args(["install", "--quiet", "--disable-pip-version-check", package]), b"").good();
         File::create(stamp).expect("the folder is ours");
     }
     folder.join("bin/python3")

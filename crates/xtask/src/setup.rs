@@ -48,6 +48,7 @@ const PACKAGES: &[Package] = &[
     ("openssh-client", "ssh and scp on the OpenSSL provider"),
     ("python3", "hashlib and ssl on the OpenSSL provider"),
     ("opensc", "pkcs11-tool on the PKCS #11 module"),
+    ("libengine-pkcs11-openssl", "OpenSSL 3.0's and nginx's way to the PKCS #11 module"),
     ("gnutls-bin", "p11tool and GnuTLS on the PKCS #11 module"),
     ("libnss3-tools", "NSS on the PKCS #11 module"),
     (
