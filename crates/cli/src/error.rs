@@ -124,6 +124,8 @@ pub enum Error {
     Trace(String),
     /// A token or its store can't be used.
     Store(millstream_store::Error),
+    /// A key can't be used like that, or not be made.
+    Key(String),
     /// Known answers were wrong: the number of kernels that failed.
     SelfTest(usize),
     /// Some of the files failed; each was reported when it did.
@@ -200,7 +202,7 @@ impl fmt::Display for Error {
             Error::Service(error) => error.fmt(f),
             Error::Tally(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
-            Error::Serve(why) | Error::Trace(why) => f.write_str(why),
+            Error::Serve(why) | Error::Trace(why) | Error::Key(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
                     f,

@@ -115,7 +115,7 @@ fn named_keys_are_shown_alone_and_others_are_refused() {
     let list = run("-K p-256 -K rsa -- ssh-add -l").text();
     assert_eq!(list.lines().count(), 2, "{list}");
     assert!(!tokens.socket().exists(), "the socket goes with the agent");
-    run("-K cipher -- true").bad(2, &["cipher", "does not sign for SSH"]);
+    run("-K cipher -- true").bad(1, &["cipher", "does not sign for SSH"]);
     run("-K nothing -- true").bad(1, &["nothing"]);
     run("--lifetime soon -- true").bad(2, &["30m"]);
     assert_eq!((run("-- false").code, run("-- true").code), (Some(1), Some(0)));

@@ -17,11 +17,11 @@ use crate::agent::identity::Identity;
 use crate::agent::protocol;
 use crate::agent::serve::serve;
 use crate::commands::{Context, pages, print};
-use crate::error::Error;
+use crate::error::{Error, plain};
 use crate::programs::child;
-use crate::signals;
-use crate::tokens::Place;
 use crate::tokens::pins::UserPin;
+use crate::tokens::{Place, named};
+use crate::{shown, signals};
 
 /// Sign for SSH with the keys of a token
 ///
@@ -85,7 +85,15 @@ impl Agent {
         let path = self.path()?;
         let (features, identities) = self.identities(context)?;
         let listener = Listener::bind_stream_with_mode(&path, 0o600);
-        let listener = listener.map_err(|error| failed(&path.display().to_string(), error))?;
+        let listener = listener.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                let path = shown::path(&path);
+                Error::Serve(format!(
+                    "{path}: another agent serves there; end it, or name another socket with --socket"
+                ))
+            }
+            _ => failed(&path.display().to_string(), error),
+        })?;
         signals::untidy().temporaries.push(path.clone());
         let agent = Arc::new(protocol::Agent::new(features, identities, confirm));
         if let Some(lifetime) = self.lifetime {
@@ -102,11 +110,18 @@ impl Agent {
         std::thread::spawn(move || serve(&listener, &agent));
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).env("SSH_AUTH_SOCK", &path);
-        let failed = |source| Error::Open { path: PathBuf::from(&self.command[0]), source };
-        let mut program = command.spawn().map_err(failed)?;
+        let name = self.command[0].to_string_lossy().into_owned();
+        let mut program = match command.spawn() {
+            Ok(program) => program,
+            Err(error) => {
+                context.fail(format!("can not run {}: {}", shown::text(&name), plain(&error)));
+                let _ = std::fs::remove_file(&path);
+                return Err(Error::Reported(child::not_run(&error)));
+            }
+        };
         let pid = i32::try_from(program.id()).ok().and_then(Pid::from_raw);
         signals::untidy().children.extend(pid);
-        let status = program.wait().map_err(failed)?;
+        let status = program.wait().map_err(|error| failed(&name, error))?;
         let mut untidy = signals::untidy();
         untidy.children.retain(|child| Some(*child) != pid);
         untidy.forget(Some(path.clone()));
@@ -134,7 +149,7 @@ impl Agent {
         let features = store.features;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
         let id = token.id();
-        let named: Result<Vec<_>, _> = self.keys.iter().map(|key| token.find(key)).collect();
+        let named: Result<Vec<_>, _> = self.keys.iter().map(|key| named::find(&mut token, key)).collect();
         let objects = match self.keys.is_empty() {
             true => token.file().objects(id)?.map(|(object, _)| object).collect(),
             false => named?,
@@ -167,7 +182,7 @@ impl Agent {
 }
 
 fn no_signer(attributes: &Attributes) -> Error {
-    Error::Usage(format!(
+    Error::Key(format!(
         "key {} ({}) does not sign for SSH: keys of rsa, p-256, p-384, p-521 and ed25519 with the usage sign do",
         attributes.label, attributes.kind
     ))

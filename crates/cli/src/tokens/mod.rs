@@ -1,5 +1,6 @@
 //! The local store of tokens: its place, its PINs, and how the commands open it.
 
+pub mod named;
 pub mod pins;
 
 use std::fs::DirBuilder;

@@ -77,7 +77,8 @@ impl OfficerPin {
     /// # Errors
     /// As [`UserPin::get`].
     pub fn choose(&self) -> Result<Secret, Error> {
-        get(self.so_pin_file.as_deref(), &prompt::NEW_OFFICER, true)
+        let prompt = Prompt { remedy: prompt::OFFICER.remedy, ..prompt::NEW_OFFICER };
+        get(self.so_pin_file.as_deref(), &prompt, true)
     }
 }
 

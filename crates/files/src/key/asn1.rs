@@ -41,7 +41,7 @@ pub(super) fn read(features: Features, der: &[u8]) -> Result<Found, Error> {
         return read_sec1(features, der, None).map(Found::Key);
     }
     Key::new(features, Kind::Rsa, der).map(Found::Key).map_err(|_| {
-        bad("DER of something else than a key; encrypted ones are decrypted with 'openssl pkey -in FILE -out FILE'")
+        bad("DER of something else than a key; encrypted ones are decrypted with 'openssl pkey -in FILE -out PLAIN'")
     })
 }
 

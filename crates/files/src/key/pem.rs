@@ -75,5 +75,5 @@ fn decode<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<Secret, Error
 }
 
 fn encrypted() -> Error {
-    bad("an encrypted key; decrypt it first with 'openssl pkey -in FILE -out FILE'")
+    bad("an encrypted key; decrypt it first with 'openssl pkey -in FILE -out PLAIN'")
 }

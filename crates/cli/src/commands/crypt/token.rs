@@ -7,8 +7,8 @@ use millstream_store::{Role, usage};
 
 use crate::error::Error;
 use crate::secret::Secret;
-use crate::tokens::Place;
 use crate::tokens::pins::UserPin;
+use crate::tokens::{Place, named};
 
 /// The options of a key in a token.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ impl Token {
     /// Opens the token and returns the bytes of the key, if one is named. It must be a secret key with that usage.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a key of another kind or for other uses; [`Error::Store`].
+    /// [`Error::Key`] for a key of another kind or for other uses; [`Error::Usage`], [`Error::Store`].
     pub(crate) fn key(&self, wanted: u32) -> Result<Option<Secret>, Error> {
         let Some(label) = &self.token_key else { return Ok(None) };
         let label = label.to_str().ok_or_else(|| Error::Usage("-K: a label is UTF-8".into()))?;
@@ -73,16 +73,16 @@ impl Token {
             }
         };
         let mut token = store.token(&token, Role::User, &self.pin.get()?)?;
-        let object = token.find(label)?;
+        let object = named::find(&mut token, label)?;
         let (attributes, secret) = token.read(object)?;
         if Kind::named(&attributes.kind).is_some_and(Kind::is_pair) {
             let why = format!("key {label} is of the kind {}, and a secret key is wanted", attributes.kind);
-            return Err(Error::Usage(why));
+            return Err(Error::Key(why));
         }
         if attributes.usages & wanted == 0 {
             let name = usage::NAMES[wanted.trailing_zeros() as usize];
             let why = format!("key {label} was not made to {name}: it has no such usage");
-            return Err(Error::Usage(why));
+            return Err(Error::Key(why));
         }
         Ok(Some(secret))
     }

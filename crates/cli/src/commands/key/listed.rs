@@ -13,7 +13,7 @@ use crate::commands::{Context, print};
 use crate::error::Error;
 use crate::output::Output;
 use crate::shown;
-use crate::tokens::Place;
+use crate::tokens::{Place, named};
 
 /// List the keys of a token; this takes no PIN
 ///
@@ -169,7 +169,7 @@ impl Remove {
     pub(super) fn run(self) -> Result<(), Error> {
         let mut store = self.key.place.open()?;
         let mut token = store.token(&self.key.token, Role::User, &self.key.pin.get()?)?;
-        let object = token.find(&self.key.key)?;
+        let object = named::find(&mut token, &self.key.key)?;
         Ok(token.remove(object)?)
     }
 }

@@ -11,8 +11,8 @@ use super::options::{InToken, Rules, read_file, secret_output};
 use crate::commands::Context;
 use crate::error::Error;
 use crate::shown;
-use crate::tokens::Place;
 use crate::tokens::pins::UserPin;
+use crate::tokens::{Place, named};
 
 /// Make a key in a token, or in a file
 #[derive(clap::Args)]
@@ -60,6 +60,7 @@ impl Generate {
         };
         let mut store = self.place.open()?;
         let mut token = store.token(&token, Role::User, &self.pin.get()?)?;
+        named::is_free(&mut token, &label)?;
         let key = make()?;
         let mut attributes = forms::attributes(features, &key, &label)?;
         self.rules.apply(key.kind(), &mut attributes)?;
@@ -102,6 +103,7 @@ impl Import {
         let mut attributes = forms::attributes(store.features, &key, &self.label)?;
         self.rules.apply(key.kind(), &mut attributes)?;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
+        named::is_free(&mut token, &self.label)?;
         token.add(&attributes, key.secret())?;
         Ok(())
     }
@@ -124,7 +126,7 @@ impl Export {
     pub(super) fn run(self) -> Result<(), Error> {
         let (attributes, key) = self.key.read()?;
         if !attributes.exportable {
-            return Err(Error::Usage(format!(
+            return Err(Error::Key(format!(
                 "key {} was not made exportable, so it stays in its token",
                 shown::text(&self.key.key)
             )));
@@ -162,16 +164,21 @@ impl Copy {
         let pin = self.key.pin.get()?;
         let mut store = self.key.place.open()?;
         let mut token = store.token(&self.key.token, Role::User, &pin)?;
-        let object = token.find(&self.key.key)?;
+        let object = named::find(&mut token, &self.key.key)?;
         let (mut attributes, secret) = token.read(object)?;
         if let Some(label) = self.to_label {
             attributes.label = label;
         }
         match self.to_token.filter(|other| *other != self.key.token) {
-            None => token.add(&attributes, &secret)?,
+            None => {
+                named::is_free(&mut token, &attributes.label)?;
+                token.add(&attributes, &secret)?
+            }
             Some(other) => {
                 let pin = pins::get(self.to_pin_file.as_deref(), &prompt::USER, false)?;
-                store.token(&other, Role::User, &pin)?.add(&attributes, &secret)?
+                let mut token = store.token(&other, Role::User, &pin)?;
+                named::is_free(&mut token, &attributes.label)?;
+                token.add(&attributes, &secret)?
             }
         };
         Ok(())

@@ -11,8 +11,8 @@ use crate::commands::{Context, cautions};
 use crate::error::Error;
 use crate::output::Output;
 use crate::secret;
-use crate::tokens::Place;
 use crate::tokens::pins::UserPin;
+use crate::tokens::{Place, named};
 
 /// A key in a token.
 #[derive(clap::Args)]
@@ -35,7 +35,7 @@ impl InToken {
         let mut store = self.place.open()?;
         let features = store.features;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
-        let object = token.find(&self.key)?;
+        let object = named::find(&mut token, &self.key)?;
         let (attributes, secret) = token.read(object)?;
         let unknown = || {
             Error::Usage(format!(

@@ -53,7 +53,7 @@ pub const KEY: &[Section] = &[
         "FORMS",
         "Files are recognised: PKCS#8, SEC 1 and PKCS#1 in PEM or DER, JSON Web Keys, and keysets of Tink with a key of AesGcmKey, \
 HmacKey or Ed25519PrivateKey. A file that holds the bytes of a key and nothing else needs --raw KIND. Encrypted keys are decrypted first with \
-'openssl pkey -in FILE -out FILE'.",
+'openssl pkey -in FILE -out PLAIN'.",
     ),
     PINS,
     PLACE,
