@@ -136,7 +136,7 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
         return Ok(());
     }
     // Every crate must build, and the kernels and the crates under them run too.
-    let faces = ["millstream-cli", "millstream-capi", "millstream-provider"];
+    let faces = ["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11"];
     let mut arguments = vec!["check", "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
     let folder = root().join("target/aarch64");
