@@ -21,7 +21,7 @@ use millstream::{DecryptionScheme, SignatureScheme};
 /// The grants of this process, whichever library context asked for them.
 static GRANTS: Grants = Grants::new();
 
-const NOT_CONFIGURED: Reason = Reason::KEY_SETUP_FAILED.with(
+const NOT_CONFIGURED: Reason = Reason::INVALID_KEY.with(
     "no isolation is configured: set MILLSTREAM_SOCKET, or add the line `isolated = yes` to the provider's section of openssl.cnf",
 );
 const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
@@ -281,7 +281,9 @@ fn refused(error: Error, algorithm: Algorithm, usages: Usages) -> Reason {
         ),
         error => return error.into(),
     };
-    Reason::KEY_SETUP_FAILED.because(format!(
+    // nginx looks at numbers without their library, and takes that of "key setup failed" for a client without a suitable share: it
+    // would hide the rule from its log.
+    Reason::INVALID_KEY.because(format!(
         "the key was refused by the rule `{rule}` of the service's policy: {why}, or ask for millstream.isolated=no"
     ))
 }
