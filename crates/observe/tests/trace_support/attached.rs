@@ -45,7 +45,7 @@ fn tracer_of(pid: u32) -> u32 {
 
 /// Waits until a process is traced, or until it isn't. Returns the tracer.
 fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
-    for _ in 0..2000 {
+    for _ in 0..6000 {
         let tracer = tracer_of(pid);
         if (tracer != 0) == wanted {
             return tracer;
