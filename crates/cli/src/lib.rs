@@ -9,6 +9,7 @@ mod commands;
 mod doctor;
 pub mod error;
 mod exact;
+mod hex;
 pub mod input;
 mod many;
 mod names;

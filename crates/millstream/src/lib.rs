@@ -75,7 +75,7 @@ pub use millstream_publickey as publickey;
 pub use millstream_shm::tally;
 #[doc(hidden)]
 pub use millstream_shm::without_signals;
-pub use random::random;
+pub use random::{SystemRandom, random};
 
 /// Returns every engine, in the order in which reports list them: the cipher and hash engines, and then those for public keys.
 ///

@@ -31,10 +31,19 @@ pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), PublicKeyError> {
     fill_with_random(bytes).map_err(|_| PublicKeyError::Random)
 }
 
-/// The same as a source.
-pub(crate) struct Kernel;
+/// The same bytes as [`random`] gives, as a source for keys and signatures of [`publickey`](crate::publickey).
+///
+/// ```
+/// use millstream::publickey::ecdsa::{Curve, PrivateKey};
+///
+/// let key = PrivateKey::generate(millstream::features()?, Curve::P256, &mut millstream::SystemRandom)?;
+/// assert_eq!(key.curve(), Curve::P256);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SystemRandom;
 
-impl Random for Kernel {
+impl Random for SystemRandom {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PublicKeyError> {
         fill(bytes)
     }

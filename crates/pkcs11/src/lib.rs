@@ -20,7 +20,6 @@ mod mechanism;
 mod module;
 mod object;
 mod operation;
-mod random;
 mod refusal;
 mod session;
 mod token;

@@ -1,5 +1,6 @@
 //! A key that the agent signs with.
 
+use millstream::SystemRandom;
 use millstream::hash::Hash;
 use millstream::publickey::ecdsa::Message;
 use millstream::publickey::weierstrass::{self, Curve};
@@ -26,15 +27,6 @@ enum Signer {
     Rsa(Box<rsa::PrivateKey>),
     Curve(weierstrass::PrivateKey),
     Ed25519(Box<ed25519::PrivateKey>),
-}
-
-/// The system's generator.
-struct System;
-
-impl publickey::Random for System {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), publickey::Error> {
-        getrandom::fill(bytes).map_err(|_| publickey::Error::Random)
-    }
 }
 
 /// Returns the names of a curve in SSH: that of keys and signatures, and its own.
@@ -122,7 +114,7 @@ impl Identity {
             _ if flags & !(RSA_SHA2_256 | RSA_SHA2_512) != 0 => return Ok(None),
             Signer::Curve(key) => {
                 let curve = key.curve();
-                let pair = key.sign(&Message::hashed(features, hash(curve), message), &mut System)?;
+                let pair = key.sign(&Message::hashed(features, hash(curve), message), &mut SystemRandom)?;
                 let (r, s) = pair.split_at(curve.bytes());
                 let mut numbers = Vec::new();
                 put_mpint(&mut numbers, r);

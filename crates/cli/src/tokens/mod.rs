@@ -6,7 +6,7 @@ pub mod pins;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_cpu::Features;
 use millstream_store::vault::{LocalSession, LocalVault};
@@ -110,13 +110,5 @@ impl Store {
 
 /// Opens a store, and waits for a command that has it open.
 fn opened(path: &Path) -> Result<File, Error> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match File::open(path) {
-            Err(StoreError::InUse(_)) if Instant::now() < end => {
-                std::thread::sleep(Duration::from_millis(10))
-            }
-            opened => return Ok(opened?),
-        }
-    }
+    Ok(File::open_within(path, PATIENCE)?)
 }

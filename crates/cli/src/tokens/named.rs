@@ -6,7 +6,7 @@ use millstream_store::vault::Session;
 use millstream_store::{Error as StoreError, ObjectId, Token};
 
 use crate::error::Error;
-use crate::shown;
+use crate::{hex, shown};
 
 /// Returns the key with that label, else with that identifier of an application in hexadecimal, else the object that has it as its own.
 ///
@@ -16,7 +16,7 @@ pub fn find(token: &mut Token<'_, impl Session>, name: &str) -> Result<ObjectId,
     let labelled = token.file().labelled(token.id(), name)?.to_vec();
     let mut found = keys_of(token, labelled)?;
     if found.is_empty()
-        && let Some(id) = bytes(name)
+        && let Some(id) = hex::read(name).filter(|id| !id.is_empty())
     {
         let identified = token.file().identified(token.id(), &id)?.to_vec();
         found = keys_of(token, identified)?;
@@ -54,12 +54,4 @@ fn keys_of(token: &mut Token<'_, impl Session>, objects: Vec<ObjectId>) -> Resul
         }
     }
     Ok(keys)
-}
-
-/// Returns the bytes that hexadecimal digits are.
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
-    let digits = digits.filter(|digits| !digits.is_empty() && digits.len().is_multiple_of(2))?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }

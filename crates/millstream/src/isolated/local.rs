@@ -89,7 +89,7 @@ impl Local {
         if len > LONGEST {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
-        let key = generate_key(crate::features()?, algorithm, len, &mut random::Kernel)?;
+        let key = generate_key(crate::features()?, algorithm, len, &mut random::SystemRandom)?;
         self.insert_key(algorithm, &key, options, true)
     }
 

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use cryptoki_sys::*;
 use millstream::modes::{BlockMode, Direction, unpad};
 use millstream::publickey::rsa;
-use millstream::{InOut, aes, des};
+use millstream::{InOut, SystemRandom, aes, des};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Aead, Oaep};
 use crate::mechanism::{Row, Way};
 use crate::object::engine::{AesMode, Engine, Purpose};
-use crate::random::Random;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 /// The most bytes of parts that are kept until the last.
@@ -290,8 +289,8 @@ fn whole_of(
 fn public(whole: &Whole, key: &rsa::PublicKey, message: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
     let mut out = Zeroizing::new(vec![0; key.size()]);
     let len = match whole {
-        Whole::RsaPkcs => key.encrypt_pkcs1(&mut Random, message, &mut out)?,
-        Whole::RsaOaep(oaep) => key.encrypt_oaep(&engine_oaep(oaep), &mut Random, message, &mut out)?,
+        Whole::RsaPkcs => key.encrypt_pkcs1(&mut SystemRandom, message, &mut out)?,
+        Whole::RsaOaep(oaep) => key.encrypt_oaep(&engine_oaep(oaep), &mut SystemRandom, message, &mut out)?,
         _ => {
             key.raw(&padded(message, key.size())?, &mut out).map_err(|_| Refusal(CKR_DATA_LEN_RANGE))?;
             key.size()

@@ -3,11 +3,11 @@
 //! Ref. PKCS #11 v3.2 §5.18.
 
 use cryptoki_sys::*;
-use millstream::Features;
 use millstream::hash::{Hash, Hasher};
 use millstream::hkdf;
 use millstream::modes::Direction;
 use millstream::publickey::{rsa, weierstrass};
+use millstream::{Features, SystemRandom};
 use millstream_files::key::{Form, Found, Key, read};
 use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
@@ -21,7 +21,6 @@ use crate::object::engine::{Engine, point_of};
 use crate::object::kind::Kind;
 use crate::object::make::{self, Origin};
 use crate::object::{Draft, Secret, point, rules, trimmed};
-use crate::random::Random;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 /// A template, as a program gives it.
@@ -132,7 +131,7 @@ fn new_rsa(features: Features, public: &mut Attributes) -> Outcome<Secret> {
         }
     };
     demand([2048, 3072, 4096].contains(&bits), CKR_KEY_SIZE_RANGE)?;
-    let key = rsa::PrivateKey::generate(features, bits as usize, exponent, &mut Random)?;
+    let key = rsa::PrivateKey::generate(features, bits as usize, exponent, &mut SystemRandom)?;
     let mut der = Zeroizing::new(vec![0; rsa::MAX_PRIVATE_DER]);
     let len = key.to_pkcs1(&mut der)?;
     der.truncate(len);

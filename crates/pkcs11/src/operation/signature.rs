@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use cryptoki_sys::*;
-use millstream::Features;
 use millstream::aes::CmacState;
 use millstream::compare::begins;
 use millstream::hash::{Hash, Hasher};
@@ -13,13 +12,13 @@ use millstream::hmac::Hmac;
 use millstream::publickey::ecdsa::Message;
 use millstream::publickey::ed25519::{self, Rules, Scheme};
 use millstream::publickey::rsa;
+use millstream::{Features, SystemRandom};
 
 use super::cipher::padded;
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Eddsa};
 use crate::mechanism::{Row, Way};
 use crate::object::engine::{Engine, Purpose};
-use crate::random::Random;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 /// The most bytes of a message that is signed whole.
@@ -258,12 +257,12 @@ impl Prepared {
                 key.sign_pkcs1_digest(*hash, input, &mut out)?;
             }
             (Signer::RsaPss(pss), Engine::Rsa(key)) => {
-                key.sign_pss_digest(pss, &mut Random, input, &mut out)?;
+                key.sign_pss_digest(pss, &mut SystemRandom, input, &mut out)?;
             }
             (Signer::Ecdsa(_), Engine::Curve(key)) => {
                 demand(!input.is_empty(), CKR_DATA_LEN_RANGE)?;
                 let message = Message::digest(self.ecdsa_hash(), input);
-                return Ok(key.sign(&message, &mut Random)?.to_vec());
+                return Ok(key.sign(&message, &mut SystemRandom)?.to_vec());
             }
             (Signer::Eddsa(form), Engine::Ed25519(key)) => {
                 return Ok(key.sign_by(scheme(form), input)?.to_vec());

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cryptoki_sys::*;
 use millstream::Features;
@@ -53,16 +53,7 @@ impl Store {
     /// # Errors
     /// Those of the store; `CKR_DEVICE_ERROR` when somebody keeps it for half a minute.
     pub fn open(&self) -> Outcome<File> {
-        let path = self.folder.join(FILE);
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match File::open(&path) {
-                Err(StoreError::InUse(_)) if Instant::now() < end => {
-                    std::thread::sleep(Duration::from_millis(2))
-                }
-                opened => return Ok(opened?),
-            }
-        }
+        Ok(File::open_within(&self.folder.join(FILE), PATIENCE)?)
     }
 
     /// Returns what tells whether the file has changed; none when there is no store.

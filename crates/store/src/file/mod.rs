@@ -18,6 +18,7 @@ mod database;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, StorageBackend, WriteTransaction};
@@ -92,6 +93,20 @@ impl File {
                 _ => Error::Io { path: name.clone(), source },
             })
         })
+    }
+
+    /// Opens the store of that name, and waits at most that long for another process that has it open.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_within(path: &Path, limit: Duration) -> Result<Self, Error> {
+        let end = Instant::now() + limit;
+        loop {
+            match File::open(path) {
+                Err(Error::InUse(_)) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
+                opened => return opened,
+            }
+        }
     }
 
     /// Makes an empty store, whose file only its owner can read, and opens it.

@@ -14,6 +14,7 @@ use super::list::TINK;
 use super::options::Options;
 use super::source::Source;
 use crate::error::Error;
+use crate::hex;
 use crate::secret;
 
 impl Options {
@@ -237,7 +238,9 @@ impl Options {
 
     fn raw_iv(&self, cipher: Cipher) -> Result<Vec<u8>, Error> {
         match (&self.iv, &self.iv_file) {
-            (Some(text), _) => hex(text).ok_or_else(|| Error::Usage(format!("--iv {text}: not hexadecimal"))),
+            (Some(text), _) => {
+                hex::read(text).ok_or_else(|| Error::Usage(format!("--iv {text}: not hexadecimal")))
+            }
             (None, Some(path)) => Ok(secret::key_file(path)?.0.to_vec()),
             (None, None) if cipher.iv_bytes() == 0 => Ok(Vec::new()),
             (None, None) => Err(Error::Usage(format!(
@@ -275,10 +278,4 @@ fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
         _ => "it looks like no known format; name the format with --format",
     };
     Err(Error::Usage(format!("{name}: {why}")))
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
-    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }

@@ -11,6 +11,7 @@ use super::options::{InToken, Source, public_of};
 use crate::commands::token::tell_damage;
 use crate::commands::{Context, print};
 use crate::error::Error;
+use crate::hex;
 use crate::output::Output;
 use crate::shown;
 use crate::tokens::{Place, named};
@@ -101,7 +102,7 @@ impl Show {
             }
         };
         line("label", &shown::text(&attributes.label));
-        line("id", &hexadecimal(&attributes.id));
+        line("id", &hex::write(&attributes.id));
         line("kind", &format!("{}{}", attributes.kind, if is_public { ", public" } else { "" }));
         if !is_public {
             line("bits", &attributes.bits.to_string());
@@ -119,7 +120,7 @@ impl Show {
 fn json(attributes: &Attributes) -> serde_json::Value {
     serde_json::json!({
         "label": attributes.label,
-        "id": hexadecimal(&attributes.id),
+        "id": hex::write(&attributes.id),
         "kind": attributes.kind,
         "bits": attributes.bits,
         "usages": usage_names(attributes.usages).split(',').collect::<Vec<_>>(),
@@ -127,10 +128,6 @@ fn json(attributes: &Attributes) -> serde_json::Value {
         "made_inside": attributes.never_outside,
         "created": attributes.created,
     })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Write the public part of a key

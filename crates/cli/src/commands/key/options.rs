@@ -9,6 +9,7 @@ use millstream_store::{Attributes, Role, usage};
 use super::forms::{Kind as KindOption, usage_names, usages_of};
 use crate::commands::{Context, cautions};
 use crate::error::Error;
+use crate::hex;
 use crate::output::Output;
 use crate::secret;
 use crate::tokens::pins::UserPin;
@@ -112,12 +113,8 @@ pub(super) struct Rules {
 struct Identifier(Vec<u8>);
 
 fn hexadecimal(text: &str) -> Result<Identifier, String> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
-    match digits {
-        Some(digits) if digits.len().is_multiple_of(2) && (2..=510).contains(&digits.len()) => {
-            Ok(Identifier(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
-        }
+    match hex::read(text) {
+        Some(id) if (1..=255).contains(&id.len()) => Ok(Identifier(id)),
         _ => Err("1 to 255 bytes in hexadecimal".to_owned()),
     }
 }
