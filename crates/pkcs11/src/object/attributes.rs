@@ -1,10 +1,13 @@
 //! The attributes of an object, as the program gave and sees them: a value in bytes for each type.
 //!
+//! A template may have a secret in it, so all values are zeroised on drop.
+//!
 //! Ref. PKCS #11 v3.2 §4.
 
 use std::collections::BTreeMap;
 
 use cryptoki_sys::*;
+use zeroize::Zeroizing;
 
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
@@ -13,7 +16,7 @@ pub const MOST_BYTES: usize = 32 << 10;
 
 /// The attributes of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attributes(BTreeMap<CK_ATTRIBUTE_TYPE, Vec<u8>>);
+pub struct Attributes(BTreeMap<CK_ATTRIBUTE_TYPE, Zeroizing<Vec<u8>>>);
 
 impl Attributes {
     /// Takes the attributes of a template.
@@ -26,15 +29,15 @@ impl Attributes {
         for (kind, value) in template {
             total = total.saturating_add(value.len());
             demand(total <= MOST_BYTES, CKR_ATTRIBUTE_VALUE_INVALID)?;
-            let before = attributes.0.insert(*kind, value.to_vec());
-            demand(before.is_none_or(|before| before == *value), CKR_TEMPLATE_INCONSISTENT)?;
+            let before = attributes.0.insert(*kind, Zeroizing::new(value.to_vec()));
+            demand(before.is_none_or(|before| before[..] == **value), CKR_TEMPLATE_INCONSISTENT)?;
         }
         Ok(attributes)
     }
 
     /// Returns the value of a type.
     pub fn get(&self, kind: CK_ATTRIBUTE_TYPE) -> Option<&[u8]> {
-        self.0.get(&kind).map(Vec::as_slice)
+        self.0.get(&kind).map(|value| value.as_slice())
     }
 
     /// Returns a value that is not empty.
@@ -86,7 +89,7 @@ impl Attributes {
 
     /// Sets a value.
     pub fn set(&mut self, kind: CK_ATTRIBUTE_TYPE, value: &[u8]) {
-        self.0.insert(kind, value.to_vec());
+        self.0.insert(kind, Zeroizing::new(value.to_vec()));
     }
 
     /// Sets a flag.
@@ -101,7 +104,7 @@ impl Attributes {
 
     /// Sets a value where there is none.
     pub fn set_default(&mut self, kind: CK_ATTRIBUTE_TYPE, value: &[u8]) {
-        self.0.entry(kind).or_insert_with(|| value.to_vec());
+        self.0.entry(kind).or_insert_with(|| Zeroizing::new(value.to_vec()));
     }
 
     /// Sets a flag where there is none.
@@ -110,7 +113,7 @@ impl Attributes {
     }
 
     /// Takes a value out.
-    pub fn take(&mut self, kind: CK_ATTRIBUTE_TYPE) -> Option<Vec<u8>> {
+    pub fn take(&mut self, kind: CK_ATTRIBUTE_TYPE) -> Option<Zeroizing<Vec<u8>>> {
         self.0.remove(&kind)
     }
 
@@ -135,7 +138,7 @@ impl Attributes {
         for (kind, value) in &self.0 {
             bytes.extend(kind.to_be_bytes());
             bytes.extend((value.len() as u32).to_be_bytes());
-            bytes.extend(value);
+            bytes.extend_from_slice(value);
         }
         bytes
     }

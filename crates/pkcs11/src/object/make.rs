@@ -47,10 +47,10 @@ pub fn described(features: Features, template: &[(CK_ATTRIBUTE_TYPE, &[u8])]) ->
         CKO_DATA => {
             let value = given.take(CKA_VALUE).unwrap_or_default();
             rules::set_defaults(&mut given, None);
-            Ok(Draft { attributes: given, secret: Some(Zeroizing::new(value)) })
+            Ok(Draft { attributes: given, secret: Some(value) })
         }
         CKO_SECRET_KEY => {
-            let value = Zeroizing::new(given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?);
+            let value = given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
             secret_key(features, given, value, Origin::GIVEN)
         }
         CKO_PUBLIC_KEY => {
@@ -196,16 +196,17 @@ fn public_bytes(features: Features, kind: Kind, given: &Attributes) -> Outcome<V
 /// Takes the bytes of a private key out of its attributes.
 fn private_bytes(features: Features, kind: Kind, given: &mut Attributes) -> Outcome<Secret> {
     if kind != Kind::Rsa {
-        let value = Zeroizing::new(given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?);
+        let value = given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
         let Kind::Curve(curve) = kind else { return Ok(value) };
-        // Programs send scalars with and without leading zeros.
-        let digits = der::trimmed(&value);
-        demand(digits.len() <= curve.bytes(), CKR_ATTRIBUTE_VALUE_INVALID)?;
+        // Programs send scalars with and without leading zeros. How many there are is as secret as the scalar.
+        let more = value.len().saturating_sub(curve.bytes());
+        let (zeros, digits) = value.split_at(more);
+        demand(zeros.iter().fold(0, |all, byte| all | byte) == 0, CKR_ATTRIBUTE_VALUE_INVALID)?;
         let mut scalar = Zeroizing::new(vec![0; curve.bytes()]);
         scalar[curve.bytes() - digits.len()..].copy_from_slice(digits);
         return Ok(scalar);
     }
-    let mut take = |kind| given.take(kind).map(Zeroizing::new).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE));
+    let mut take = |kind| given.take(kind).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE));
     let modulus = take(CKA_MODULUS)?;
     let public_exponent = take(CKA_PUBLIC_EXPONENT)?;
     let private_exponent = take(CKA_PRIVATE_EXPONENT)?;

@@ -11,6 +11,7 @@ use cryptoki_sys::*;
 use millstream::{EngineError, Operation, SignatureScheme};
 
 use super::signature::{Prepared, Signer};
+use crate::mechanism::parameters::Eddsa;
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal};
 
@@ -42,7 +43,7 @@ impl Gathering {
         if waiting.len() >= MOST_WAITING {
             let full = std::mem::take(&mut *waiting);
             drop(waiting);
-            compute(&full);
+            compute(full);
         }
         pending
     }
@@ -50,24 +51,36 @@ impl Gathering {
     /// Returns a signature; none while another thread computes it.
     pub fn collect(&self, pending: &Pending) -> Option<Outcome<Vec<u8>>> {
         if pending.result.get().is_none() {
-            compute(&self.take());
+            compute(self.take());
         }
         pending.result.get().cloned()
     }
 }
 
+/// Signatures that are computed now. Each has a result in the end, whatever happens: nobody asks for one for ever.
+struct Taken(Vec<Arc<Pending>>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        for pending in &self.0 {
+            // Only what was left in the middle has no result yet.
+            let _ = pending.result.set(Err(Refusal(CKR_FUNCTION_FAILED)));
+        }
+    }
+}
+
 /// Computes signatures side by side. Those that no session waits for any more are left out.
-fn compute(taken: &[Arc<Pending>]) {
-    let wanted: Vec<&Pending> =
-        taken.iter().filter(|pending| Arc::strong_count(pending) > 1).map(|pending| &**pending).collect();
-    let mut places: Vec<Vec<u8>> = wanted.iter().map(|pending| vec![0; pending.prepared.len]).collect();
-    let mut operations: Vec<Operation<'_>> = Vec::with_capacity(wanted.len());
-    let mut lanes = Vec::with_capacity(wanted.len());
-    for (pending, place) in wanted.iter().zip(&mut places) {
+fn compute(taken: Vec<Arc<Pending>>) {
+    let taken = Taken(taken);
+    let wanted = taken.0.iter().filter(|pending| Arc::strong_count(pending) > 1);
+    let mut places: Vec<(&Pending, Vec<u8>)> =
+        wanted.map(|pending| (&**pending, vec![0; pending.prepared.len])).collect();
+    let (mut operations, mut in_lanes) = (Vec::with_capacity(places.len()), Vec::with_capacity(places.len()));
+    for (index, (pending, place)) in places.iter_mut().enumerate() {
         match operation(&pending.prepared, place) {
             Some(operation) => {
-                lanes.push(*pending);
                 operations.push(operation);
+                in_lanes.push(index);
             }
             // A signature without lanes is computed alone.
             None => {
@@ -76,33 +89,22 @@ fn compute(taken: &[Arc<Pending>]) {
         }
     }
     let ran = millstream::batch(&mut operations).map_err(Refusal::from);
-    let results: Vec<_> = operations
-        .iter()
-        .map(|operation| {
-            ran?;
-            operation.result().map_err(|error| match error {
-                EngineError::DataLength { .. } => Refusal(CKR_DATA_LEN_RANGE),
-                error => error.into(),
-            })?;
-            Ok((operation.value() as usize, operation.tag().to_vec()))
-        })
-        .collect();
+    let ended = operations.iter().map(|operation| {
+        ran?;
+        operation.result().map_err(|error| match error {
+            EngineError::DataLength { .. } => Refusal(CKR_DATA_LEN_RANGE),
+            error => error.into(),
+        })?;
+        Ok((operation.value() as usize, operation.tag().to_vec()))
+    });
+    let ended: Vec<Outcome<(usize, Vec<u8>)>> = ended.collect();
     drop(operations);
-    let mut of_rsa =
-        wanted.iter().zip(places).filter(|(pending, _)| matches!(*pending.prepared.engine, Engine::Rsa(_)));
-    for (pending, result) in lanes.into_iter().zip(results) {
-        let place = match &*pending.prepared.engine {
-            Engine::Rsa(_) => {
-                of_rsa.find(|(other, _)| std::ptr::eq(**other, pending)).map(|(_, place)| place)
-            }
-            _ => None,
-        };
-        let signature = result.map(|(len, tag)| match place {
-            Some(mut place) => {
-                place.truncate(len);
-                place
-            }
-            None => tag,
+    for (index, ended) in in_lanes.into_iter().zip(ended) {
+        let (pending, place) = &mut places[index];
+        // A signature of RSA is in its place, and all others are in the operation.
+        let signature = ended.map(|(len, tag)| match &*pending.prepared.engine {
+            Engine::Rsa(_) => place[..len].to_vec(),
+            _ => tag,
         });
         let _ = pending.result.set(signature);
     }
@@ -129,9 +131,7 @@ fn operation<'p>(prepared: &'p Prepared, place: &'p mut [u8]) -> Option<Operatio
         (Signer::Ecdsa(_), Engine::Curve(key)) if !input.is_empty() => {
             Some(Operation::sign_ecdsa(key, prepared.ecdsa_hash(), false, input))
         }
-        (Signer::Eddsa(super::super::mechanism::parameters::Eddsa::Pure), Engine::Ed25519(key)) => {
-            Some(Operation::sign(key, input))
-        }
+        (Signer::Eddsa(Eddsa::Pure), Engine::Ed25519(key)) => Some(Operation::sign(key, input)),
         _ => None,
     }
 }
