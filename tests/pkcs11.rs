@@ -274,7 +274,8 @@ fn nss() {
     run(&mut tokens.with(program("modutil"), add), b"\n").good();
     let listed = tokens.text(program("modutil"), "-dbdir sql:db -list Millstream");
     assert!(listed.contains("Token Name: web") && listed.contains("Status: Enabled"), "{listed}");
-    for (name, kind) in [("rsa", "-k rsa -g 2048"), ("ec", "-k ec -q nistp256")] {
+    // A serial number that certutil chooses is the time, and two certificates can be made in one tick.
+    for (name, kind) in [("rsa", "-k rsa -g 2048 -m 1"), ("ec", "-k ec -q nistp256 -m 2")] {
         let words =
             format!("-S -d sql:db -h web -f pin -n {name} -s CN=localhost -x -t u,u,u {kind} -z noise -v 1");
         tokens.text(program("certutil"), &words);
