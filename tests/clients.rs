@@ -216,7 +216,14 @@ fn nginx_is_traced_under_load() {
         }
         let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for mode in ["--once", "--rate", "--count"] {
-                let found = look(&place, worker, mode);
+                // On a busy machine a look may see handshakes only, which use AES for random numbers.
+                let looks = || look(&place, worker, mode);
+                let mut found = looks();
+                for _ in 0..4 {
+                    if found.answer("aes") != "yes" {
+                        found = looks();
+                    }
+                }
                 assert_eq!(found.answer("aes"), "yes", "{mode}: {}", found.0);
                 assert!(found.ran(&["aes"]).iter().any(|by| by.contains("libcrypto")), "{}", found.0);
             }

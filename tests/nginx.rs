@@ -154,7 +154,7 @@ fn serves_with_the_systems() {
 
 /// Debian's nginx also runs on the libraries of the newest 3.x, which have the same ABI.
 #[test]
-fn serves_with_the_newest_3() {
+fn long_newest_3_serves() {
     serves(&OpenSsl::newest(3));
 }
 

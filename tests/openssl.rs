@@ -155,6 +155,10 @@ fn enc(openssl: &OpenSsl) {
         let words = format!("enc -{name} -pbkdf2 -iter 1 -k pass -S 0102030405060708");
         // `enc` refuses some ciphers (AEADs, XTS, key wrapping), and must do so on both sides.
         let probe = both.run(&both.default, &words, b"");
+        // OpenSSL has AES-GCM-SIV from 3.2 on, and until then complains of a name that it does not know.
+        if name.ends_with("-GCM-SIV") && probe.err.contains("Unknown") {
+            continue;
+        }
         if probe.code != Some(0) {
             let got = both.run(&both.millstream, &words, b"");
             assert_eq!(Complaints::of(&got.err), Complaints::of(&probe.err), "{name}");
@@ -366,21 +370,28 @@ fn kdf_failures(openssl: &OpenSsl) {
 }
 
 /// Keys as objects, which the command has from 3.5 on.
-#[test]
-fn enc_with_secret_keys() {
-    for openssl in [3, 4].map(OpenSsl::newest) {
-        let both = Both::new(&openssl);
-        let key = "hexraw-bytes:000102030405060708090a0b0c0d0e0f";
-        for (cipher, kind) in
-            [("aes-128-cbc", "AES"), ("aes-128-ctr", "AES"), ("camellia-128-cbc", "GENERIC-SECRET")]
-        {
-            let words =
-                format!("enc -{cipher} -skeymgmt {kind} -skeyopt {key} -iv 000102030405060708090a0b0c0d0e0f");
-            both.same(&words, &bytes(100_000));
-            both.same_failure(&words.replace("0e0f -iv", "0e -iv"), b"data", "");
-        }
-        both.millstream.take().require("aes-128-cbc", 1, 100_000).require("aes-128-ctr", 1, 100_000);
+fn enc_with_secret_keys(openssl: &OpenSsl) {
+    let both = Both::new(openssl);
+    let key = "hexraw-bytes:000102030405060708090a0b0c0d0e0f";
+    for (cipher, kind) in
+        [("aes-128-cbc", "AES"), ("aes-128-ctr", "AES"), ("camellia-128-cbc", "GENERIC-SECRET")]
+    {
+        let words =
+            format!("enc -{cipher} -skeymgmt {kind} -skeyopt {key} -iv 000102030405060708090a0b0c0d0e0f");
+        both.same(&words, &bytes(100_000));
+        both.same_failure(&words.replace("0e0f -iv", "0e -iv"), b"data", "");
     }
+    both.millstream.take().require("aes-128-cbc", 1, 100_000).require("aes-128-ctr", 1, 100_000);
+}
+
+#[test]
+fn long_newest_3_enc_with_secret_keys() {
+    enc_with_secret_keys(&OpenSsl::newest(3));
+}
+
+#[test]
+fn newest_4_enc_with_secret_keys() {
+    enc_with_secret_keys(&OpenSsl::newest(4));
 }
 
 /// `openssl speed` completes everything that it measures.

@@ -79,7 +79,7 @@ fn again(series: u32) {
 }
 
 #[test]
-fn with_the_newest_3() {
+fn long_newest_3() {
     again(3);
 }
 

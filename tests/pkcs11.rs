@@ -149,6 +149,72 @@ fn opensc() {
     assert_eq!(tokens.place.read("opened"), [7; 64]);
 }
 
+/// The tokens of a service: OpenSC's tests, GnuTLS's and OpenSSH's, with keys that never come to these programs.
+#[test]
+fn over_the_service() {
+    let tokens = Tokens::of_service();
+    for words in ["rsa -K rsa --id 01", "p-256 -K p256 --id 02", "ed25519 -K ed --id 04"] {
+        tokens.generate(words);
+    }
+    let told = tool_of_opensc(&tokens, "--test --allow-sw");
+    assert!(
+        told.ends_with("No errors\n") && told.contains("all 4 signature functions seem to work"),
+        "{told}"
+    );
+    tool_of_opensc(&tokens, "--test-fork");
+    tokens.place.write("text", "keys that stay");
+    for (label, id, mechanism) in [("rsa", "01", "SHA256-RSA-PKCS"), ("p256", "02", "ECDSA-SHA256")] {
+        tokens.millstream(&format!("key public -T web -K {label} --pin-file pin -o {label}.pub"));
+        let before = tokens.operations();
+        tool_of_opensc(&tokens, &format!("--sign -m {mechanism} --id {id} -i text -o signature -f openssl"));
+        assert_eq!(tokens.operations(), before + 1, "the service signed");
+        let verify = format!("dgst -sha256 -verify {label}.pub -signature signature text");
+        assert_eq!(openssl(&tokens, &verify), "Verified OK\n", "{mechanism}");
+    }
+    openssl(
+        &tokens,
+        "pkeyutl -encrypt -pubin -inkey rsa.pub -in text -out sealed -pkeyopt rsa_padding_mode:oaep",
+    );
+    tool_of_opensc(&tokens, "--decrypt -m RSA-PKCS-OAEP --hash-algorithm SHA-1 --id 01 -i sealed -o opened");
+    assert_eq!(tokens.place.read("opened"), b"keys that stay");
+    tool_of_opensc(&tokens, "--keypairgen --key-type EC:secp384r1 --id 05 --label made");
+    tool_of_opensc(&tokens, "--keygen --key-type AES:32 --id 06 --label aes");
+    assert!(tokens.millstream("key list -T web").contains("made"));
+    for class in ["privkey", "pubkey"] {
+        tool_of_opensc(&tokens, &format!("--delete-object --type {class} --id 05"));
+    }
+    assert!(!tokens.millstream("key list -T web").contains("made"));
+
+    let tool = |words: &str| {
+        let mut command = tokens.with(program("p11tool"), &format!("--provider MODULE --batch {words}"));
+        run(command.env("GNUTLS_PIN", PIN), b"").text()
+    };
+    assert!(tool("--list-tokens").contains("token=web"));
+    let before = tokens.operations();
+    tool("--test-sign --login pkcs11:token=web;object=p256;type=private");
+    assert!(tokens.operations() > before, "the service signed");
+    assert!(tool("--list-all --login pkcs11:token=web").contains("object=p256"));
+    tool("--generate-privkey=ecdsa --curve=secp256r1 --label of-gnutls --login pkcs11:token=web");
+    assert!(tokens.millstream("key list -T web").contains("of-gnutls"));
+
+    let keys = tokens.text(program("ssh-keygen"), "-D MODULE");
+    assert_eq!(keys.lines().count(), 3, "{keys}");
+    let server = Place::new();
+    let side = Side::new(&server, "server", Provider::Default);
+    let sshd = Sshd::start(server, &side);
+    let ask = tokens.place.write("ask", format!("#!/bin/sh\necho {PIN}\n"));
+    run(Command::new("/bin/chmod").arg("700").arg(&ask), b"").good();
+    for line in keys.lines() {
+        sshd.admit(line);
+        let options =
+            "-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentityFile=none";
+        let words = format!("{options} -o PKCS11Provider=MODULE -p {} 127.0.0.1 cat", sshd.port());
+        let mut ssh = tokens.with(program("ssh"), &words);
+        ssh.env("SSH_ASKPASS", &ask).env("SSH_ASKPASS_REQUIRE", "force");
+        assert_eq!(sshd.good(&mut ssh, b"through the service").out, b"through the service");
+    }
+}
+
 /// `ssh-keygen`, `ssh` and `ssh-agent` log in with keys of a token, to a server that knows their public keys.
 #[test]
 fn openssh() {

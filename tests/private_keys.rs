@@ -241,7 +241,7 @@ fn nginx_with_the_systems() {
 }
 
 #[test]
-fn nginx_with_the_newest_3() {
+fn long_newest_3_nginx() {
     nginx(&OpenSsl::newest(3), false);
 }
 

@@ -132,7 +132,7 @@ fn hashes_with_the_systems() {
 }
 
 #[test]
-fn hashes_with_the_newest_3() {
+fn long_newest_3_hashes() {
     hashes(&OpenSsl::newest(3));
 }
 
@@ -142,7 +142,7 @@ fn tls_with_the_systems() {
 }
 
 #[test]
-fn tls_with_the_newest_3() {
+fn long_newest_3_tls() {
     tls(&OpenSsl::newest(3));
 }
 
@@ -152,6 +152,6 @@ fn fork_with_the_systems() {
 }
 
 #[test]
-fn fork_with_the_newest_3() {
+fn long_newest_3_fork() {
     fork(&OpenSsl::newest(3));
 }

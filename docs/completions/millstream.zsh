@@ -318,7 +318,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -328,7 +328,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (list)
 _arguments "${_arguments_options[@]}" : \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--json[Write JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -341,7 +341,7 @@ _arguments "${_arguments_options[@]}" : \
 '--new-pin-file=[Read the new PIN from the first line of a file or a descriptor \[default\: ask at the terminal, twice\]]:FILE:_files' \
 '--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '(--officer --pin-file)--reset[Set the user PIN with the security officer'\''s, when it was forgotten or is locked]' \
 '(--pin-file)--officer[Set the security officer'\''s PIN]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -354,13 +354,31 @@ _arguments "${_arguments_options[@]}" : \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '--so-pin-file=[Read the security officer'\''s PIN from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '(--so-pin-file)--force[Remove it without a PIN]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':token -- The label of the token:_default' \
+&& ret=0
+;;
+(migrate)
+_arguments "${_arguments_options[@]}" : \
+'--softhsm-token=[The label of the token in SoftHSM2, if the folder has several]:LABEL:_default' \
+'--softhsm-pin-file=[Read the user PIN in SoftHSM2 from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
+'-T+[The label of the token]:TOKEN:_default' \
+'--token=[The label of the token]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'(--dry-run)--resume[Go on after this command was interrupted\: keys that it brought before are compared, and stay]' \
+'(--pin-file)--dry-run[List what would be brought, and change nothing; this does not take the PIN of the token]' \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':folder -- The folder that directories.tokendir in softhsm2.conf names, or that of one token in there:_files' \
 && ret=0
 ;;
 (setup)
@@ -407,6 +425,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(migrate)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -461,7 +483,7 @@ raw\:"The bytes of the key alone"))' \
 '*--usages=[The uses of the key, with commas\: encrypt, decrypt, sign, verify, derive, wrap, unwrap \[default\: all that its kind does\]]:LIST:_default' \
 '--id=[An identifier of the application'\''s, in hexadecimal, as PKCS #11'\''s CKA_ID]:HEX:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--exportable[Let the key leave the token again]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -496,7 +518,7 @@ rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
 '*--usages=[The uses of the key, with commas\: encrypt, decrypt, sign, verify, derive, wrap, unwrap \[default\: all that its kind does\]]:LIST:_default' \
 '--id=[An identifier of the application'\''s, in hexadecimal, as PKCS #11'\''s CKA_ID]:HEX:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--exportable[Let the key leave the token again]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -512,7 +534,7 @@ _arguments "${_arguments_options[@]}" : \
 '-K+[The label of the key, or its identifier]:LABEL:_default' \
 '--token-key=[The label of the key, or its identifier]:LABEL:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '-o+[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
 '--output=[The file to make; without it, standard output, unless that is a terminal]:FILE:_files' \
 '--form=[The form of the file \[default\: pem, and raw for keys without a public part\]]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
@@ -534,7 +556,7 @@ _arguments "${_arguments_options[@]}" : \
 '-K+[The label of the key, or its identifier]:LABEL:_default' \
 '--token-key=[The label of the key, or its identifier]:LABEL:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--to-token=[The token for the copy \[default\: the same\]]:TOKEN:_default' \
 '--to-label=[The label of the copy \[default\: the same\]]:LABEL:_default' \
 '--to-pin-file=[Read the user PIN of the other token from the first line of a file or a descriptor \[default\: ask at the terminal\]]:FILE:_files' \
@@ -548,7 +570,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--json[Write JSON]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -572,7 +594,7 @@ rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
 '--token-key=[The label of the key in the token, or its identifier]:LABEL:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--json[Write JSON]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -597,7 +619,7 @@ rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
 '--token-key=[The label of the key in the token, or its identifier]:LABEL:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '-o+[The file to write; without it, standard output]:FILE:_files' \
 '--output=[The file to write; without it, standard output]:FILE:_files' \
 '--form=[The form of the file]:FORM:((pem\:"PKCS#8 or SubjectPublicKeyInfo in PEM"
@@ -620,7 +642,7 @@ _arguments "${_arguments_options[@]}" : \
 '-K+[The label of the key, or its identifier]:LABEL:_default' \
 '--token-key=[The label of the key, or its identifier]:LABEL:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -692,7 +714,7 @@ _arguments "${_arguments_options[@]}" : \
 '--socket=[The socket \[default\: millstream-agent.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
 '--lifetime=[Forget the keys after this time, as 90s, 30m or 8h]:TIME:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--confirm[Ask before each signature, by the program that SSH_ASKPASS names]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -710,7 +732,7 @@ _arguments "${_arguments_options[@]}" : \
 '-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
@@ -753,7 +775,7 @@ _arguments "${_arguments_options[@]}" : \
 '-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '*-i+[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '*--input=[The file to read; without it, or with -, standard input; several are like operands]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
@@ -786,6 +808,294 @@ raw\:"Ciphertext alone"))' \
 '--version[Print version]' \
 '*::files -- Several files, each with an output of its own beside it or in the folder of --output-dir:_files' \
 && ret=0
+;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), whose private key opens; may be given several times]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'::input -- The file to read; without it, or with -, standard input:_files' \
+&& ret=0
+;;
+(open)
+_arguments "${_arguments_options[@]}" : \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'::input -- The file to read; without it, or with -, standard input:_files' \
+&& ret=0
+;;
+(backup)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream__subcmd__backup_commands" \
+"*::: :->backup" \
+&& ret=0
+
+    case $state in
+    (backup)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-backup-command-$line[1]:"
+        case $line[1] in
+            (put)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), whose private key opens; may be given several times]:FILE:_files' \
+'--segment=[The bytes of a segment, which is an object of the store]:SIZE:_default' \
+'--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'--json[Write an object of JSON in a line for each segment, and for the end]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+'::file -- A file, a device, or a folder, which becomes a stream of tar; without it, or with -, standard input:_files' \
+'*::command -- A command whose output is kept, and that must end well:_default' \
+&& ret=0
+;;
+(resume)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
+'--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'--json[Write an object of JSON in a line for each segment, and for the end]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+'::file -- A file, a device, or a folder, which becomes a stream of tar; without it, or with -, standard input:_files' \
+'*::command -- A command whose output is kept, and that must end well:_default' \
+&& ret=0
+;;
+(get)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
+'-o+[The file or device to write; without it, or with -, standard output]:FILE:_files' \
+'--output=[The file or device to write; without it, or with -, standard output]:FILE:_files' \
+'--range=[The bytes that are wanted, as in 0-99 for the first hundred, or 4096- for all from there on]:FIRST-LAST:_default' \
+'--verifier=[The verifier that put printed\: refuse a backup that it has not signed]:HEX:_default' \
+'--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
+'--moved[Accept a backup that has another name than it was made under]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'--json[Write an object of JSON in a line for each segment, and for the end]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'--json[Write an object of JSON in a line for each]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
+'--sample=[Examine so many percent of the segments, chosen at random]:PERCENT:_default' \
+'--verifier=[The verifier that put printed\: refuse a backup that it has not signed]:HEX:_default' \
+'--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
+'--moved[Accept a backup that has another name than it was made under]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'--json[Write an object of JSON in a line for each segment, and for the end]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'--keep=[The number of backups that are kept]:N:_default' \
+'--partial[Remove interrupted backups, too. None of them may be running]' \
+'-n[Only list what would be removed]' \
+'--dry-run[Only list what would be removed]' \
+'--json[Write an object of JSON in a line for each]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(rekey)
+_arguments "${_arguments_options[@]}" : \
+'--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
+'--retries=[The number of times that a failed call to the store is made again]:N:_default' \
+'-k+[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--key-file=[The file with a key of 32 bytes, as millstream keygen makes it]:KEYFILE:_files' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--isolated=[The label of a key of AES in a token of the service, where it stays]:LABEL:_files' \
+'-T+[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
+'--new-key=[The file with the new key of 32 bytes]:KEYFILE:_files' \
+'--new-passphrase-file=[The file whose first line is the new passphrase]:FILE:_files' \
+'*--new-recipient=[The file with the public key of a new recipient; may be given several times]:FILE:_files' \
+'--moved[Accept a backup that has another name than it was made under]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__backup__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-backup-help-command-$line[1]:"
+        case $line[1] in
+            (put)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(resume)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rekey)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
@@ -823,7 +1133,7 @@ _arguments "${_arguments_options[@]}" : \
 '-T+[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--token=[The label of the token \[default\: the only one there is\]]:TOKEN:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
-'--store=[The folder of the tokens \[default\: what MILLSTREAM_STORE names, else that of this user, or of the machine for root\]]:FOLDER:_files' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '-a+[The algorithm; -l lists them]:ALGORITHM:(des_mac sha1_hmac md5_hmac sha224_hmac sha256_hmac sha384_hmac sha512_hmac sha512_256_hmac sha3_224_hmac sha3_256_hmac sha3_384_hmac sha3_512_hmac aes_cmac)' \
@@ -964,6 +1274,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(migrate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (setup)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1032,6 +1346,62 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(open)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(backup)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help__subcmd__backup_commands" \
+"*::: :->backup" \
+&& ret=0
+
+    case $state in
+    (backup)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-backup-command-$line[1]:"
+        case $line[1] in
+            (put)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(resume)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rekey)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1084,6 +1454,9 @@ _millstream_commands() {
 'agent:Sign for SSH with the keys of a token' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
+'seal:Seal a file for keys, passphrases or recipients' \
+'open:Open a file that '\''millstream seal'\'' made' \
+'backup:Keep streams in object stores\: snapshots, folders, devices' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -1096,6 +1469,121 @@ _millstream_commands() {
 _millstream__subcmd__agent_commands() {
     local commands; commands=()
     _describe -t commands 'millstream agent commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup_commands] )) ||
+_millstream__subcmd__backup_commands() {
+    local commands; commands=(
+'put:Make a backup of a stream' \
+'resume:Go on with a backup that was interrupted' \
+'get:Restore a backup, or a range of it' \
+'list:List the backups under a name; this takes no key' \
+'verify:Verify a backup' \
+'remove:Remove a backup, or the beginning of one; this takes no key' \
+'prune:Remove all backups under a name but the newest; this takes no key' \
+'rekey:Wrap a backup'\''s key for other keys, passphrases and recipients' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream backup commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__get_commands] )) ||
+_millstream__subcmd__backup__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup get commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help_commands] )) ||
+_millstream__subcmd__backup__subcmd__help_commands() {
+    local commands; commands=(
+'put:Make a backup of a stream' \
+'resume:Go on with a backup that was interrupted' \
+'get:Restore a backup, or a range of it' \
+'list:List the backups under a name; this takes no key' \
+'verify:Verify a backup' \
+'remove:Remove a backup, or the beginning of one; this takes no key' \
+'prune:Remove all backups under a name but the newest; this takes no key' \
+'rekey:Wrap a backup'\''s key for other keys, passphrases and recipients' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream backup help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__get_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help get commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__list_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__prune_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help prune commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__put_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__put_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help put commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__rekey_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__rekey_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help rekey commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__remove_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__resume_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__resume_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help resume commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__help__subcmd__verify_commands] )) ||
+_millstream__subcmd__backup__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup help verify commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__list_commands] )) ||
+_millstream__subcmd__backup__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__prune_commands] )) ||
+_millstream__subcmd__backup__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup prune commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__put_commands] )) ||
+_millstream__subcmd__backup__subcmd__put_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup put commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__rekey_commands] )) ||
+_millstream__subcmd__backup__subcmd__rekey_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup rekey commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__remove_commands] )) ||
+_millstream__subcmd__backup__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__resume_commands] )) ||
+_millstream__subcmd__backup__subcmd__resume_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup resume commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__backup__subcmd__verify_commands] )) ||
+_millstream__subcmd__backup__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream backup verify commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__caps_commands] )) ||
 _millstream__subcmd__caps_commands() {
@@ -1160,6 +1648,9 @@ _millstream__subcmd__help_commands() {
 'agent:Sign for SSH with the keys of a token' \
 'encrypt:Encrypt files or standard input' \
 'decrypt:Decrypt files or standard input' \
+'seal:Seal a file for keys, passphrases or recipients' \
+'open:Open a file that '\''millstream seal'\'' made' \
+'backup:Keep streams in object stores\: snapshots, folders, devices' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -1172,6 +1663,60 @@ _millstream__subcmd__help_commands() {
 _millstream__subcmd__help__subcmd__agent_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help agent commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup_commands] )) ||
+_millstream__subcmd__help__subcmd__backup_commands() {
+    local commands; commands=(
+'put:Make a backup of a stream' \
+'resume:Go on with a backup that was interrupted' \
+'get:Restore a backup, or a range of it' \
+'list:List the backups under a name; this takes no key' \
+'verify:Verify a backup' \
+'remove:Remove a backup, or the beginning of one; this takes no key' \
+'prune:Remove all backups under a name but the newest; this takes no key' \
+'rekey:Wrap a backup'\''s key for other keys, passphrases and recipients' \
+    )
+    _describe -t commands 'millstream help backup commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__get_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup get commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__list_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__prune_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup prune commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__put_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__put_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup put commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__rekey_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__rekey_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup rekey commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__remove_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__resume_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__resume_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup resume commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__backup__subcmd__verify_commands] )) ||
+_millstream__subcmd__help__subcmd__backup__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help backup verify commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__caps_commands] )) ||
 _millstream__subcmd__help__subcmd__caps_commands() {
@@ -1292,6 +1837,11 @@ _millstream__subcmd__help__subcmd__move_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help move commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__open_commands] )) ||
+_millstream__subcmd__help__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help open commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help__subcmd__openssl-conf_commands] )) ||
 _millstream__subcmd__help__subcmd__openssl-conf_commands() {
     local commands; commands=()
@@ -1311,6 +1861,11 @@ _millstream__subcmd__help__subcmd__revoke_commands() {
 _millstream__subcmd__help__subcmd__run_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help run commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__seal_commands] )) ||
+_millstream__subcmd__help__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help seal commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__serve_commands] )) ||
 _millstream__subcmd__help__subcmd__serve_commands() {
@@ -1339,6 +1894,7 @@ _millstream__subcmd__help__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
     )
     _describe -t commands 'millstream help token commands' commands "$@"
@@ -1352,6 +1908,11 @@ _millstream__subcmd__help__subcmd__token__subcmd__init_commands() {
 _millstream__subcmd__help__subcmd__token__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help token list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__migrate_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__migrate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token migrate commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__pin_commands] )) ||
 _millstream__subcmd__help__subcmd__token__subcmd__pin_commands() {
@@ -1508,6 +2069,11 @@ _millstream__subcmd__move_commands() {
     local commands; commands=()
     _describe -t commands 'millstream move commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__open_commands] )) ||
+_millstream__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream open commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__openssl-conf_commands] )) ||
 _millstream__subcmd__openssl-conf_commands() {
     local commands; commands=()
@@ -1527,6 +2093,11 @@ _millstream__subcmd__revoke_commands() {
 _millstream__subcmd__run_commands() {
     local commands; commands=()
     _describe -t commands 'millstream run commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__seal_commands] )) ||
+_millstream__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream seal commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__serve_commands] )) ||
 _millstream__subcmd__serve_commands() {
@@ -1555,6 +2126,7 @@ _millstream__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1567,6 +2139,7 @@ _millstream__subcmd__token__subcmd__help_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1586,6 +2159,11 @@ _millstream__subcmd__token__subcmd__help__subcmd__init_commands() {
 _millstream__subcmd__token__subcmd__help__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token help list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__migrate_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__migrate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help migrate commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__pin_commands] )) ||
 _millstream__subcmd__token__subcmd__help__subcmd__pin_commands() {
@@ -1611,6 +2189,11 @@ _millstream__subcmd__token__subcmd__init_commands() {
 _millstream__subcmd__token__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token list commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__migrate_commands] )) ||
+_millstream__subcmd__token__subcmd__migrate_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token migrate commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__token__subcmd__pin_commands] )) ||
 _millstream__subcmd__token__subcmd__pin_commands() {

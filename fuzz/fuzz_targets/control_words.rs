@@ -1,7 +1,7 @@
 //! Control words of any 64 bytes, over an arena in the middle of memory that must not change: each has a
 //! status, changes its outputs at most, and can be executed again. What it does does not depend on whether
 //! objects are staged, nor on the way that it takes: alone, after others like it, and among others of any kind.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -156,7 +156,7 @@ fn tame(word: ControlWord) -> ControlWord {
     let cipher = opcode == Opcode::Cipher;
     let chained = matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt | Opcode::Cancel);
     let aead = matches!(opcode, Opcode::Aead | Opcode::PartialAead);
-    let cmac = opcode == Opcode::PartialMac && word.tag % 4 == 0;
+    let cmac = opcode == Opcode::PartialMac && word.tag.is_multiple_of(4);
     let piece = matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead);
     let random = opcode == Opcode::Random;
     let pass = random || cipher || chained || aead || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum);
@@ -164,10 +164,8 @@ fn tame(word: ControlWord) -> ControlWord {
         matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
     let keyed =
         cipher || chained || aead || matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
-    let private = matches!(
-        opcode,
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt
-    );
+    let private =
+        matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt);
     let signers = [Algorithm::Ed25519, Algorithm::P256, Algorithm::P384, Algorithm::Rsa];
     let pair = match opcode {
         Opcode::Agree => [Algorithm::X25519, Algorithm::P256, Algorithm::P521][word.tag as usize % 3],
@@ -179,7 +177,7 @@ fn tame(word: ControlWord) -> ControlWord {
     let keyed = keyed || private;
     let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
     let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
-    let handle = |key: u32| 1 << 16 | key % 32;
+    let handle = |key: u32| (1 << 16) | (key % 32);
     let first = |yes: bool, value: u32| if yes { value } else { 0 };
     let long = if word.flags & Flags::GATHER != 0 { word.source_len % 40 } else { word.source_len % 700 };
     ControlWord {
@@ -189,12 +187,12 @@ fn tame(word: ControlWord) -> ControlWord {
             0
         } else if private {
             pair as u8
-        } else if random && word.tag % 8 != 0 {
+        } else if random && !word.tag.is_multiple_of(8) {
             Algorithm::Random as u8
         } else {
             of(word.algorithm)
         },
-        hash: if hash || chained || signed && word.hash % 4 != 0 { of(word.hash) } else { 0 },
+        hash: if hash || chained || signed && !word.hash.is_multiple_of(4) { of(word.hash) } else { 0 },
         flags: word.flags
             & Flags::ALL
             & !(if in_arena { 0 } else { Flags::KEY_IN_ARENA }
@@ -216,7 +214,7 @@ fn tame(word: ControlWord) -> ControlWord {
             Opcode::PublicKey => 0,
             Opcode::Agree => given_by(pair, Opcode::PublicKey),
             Opcode::Decrypt => 128,
-            _ if word.tag % 3 == 0 => long & !15,
+            _ if word.tag.is_multiple_of(3) => long & !15,
             _ => long,
         },
         destination: first(pass || long_result, near(word.destination)),
@@ -233,7 +231,7 @@ fn tame(word: ControlWord) -> ControlWord {
         state: first(piece, near(word.state)),
         parameter: match () {
             () if signed => word.parameter & 0x3f_ff03,
-            () if word.tag % 5 == 0 => word.parameter & 0x107,
+            () if word.tag.is_multiple_of(5) => word.parameter & 0x107,
             () => 0,
         },
         tag: word.tag,

@@ -1,6 +1,6 @@
 //! Control words of T2 and of Rainbow Falls, of any 64 bytes: through the hypervisor none leaves its partition's memory, on
 //! the fast path none leaves its page, what a queue was given ends, and revocation at any step stops it.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::cell::Cell;
 
@@ -67,11 +67,8 @@ fuzz_target!(|data: &[u8]| {
     let mut machine = Machine::new(processor, 1);
     machine.set_memory(0, vec![Range { real: 2 * PAGE, physical: PAGE, bytes: PAGE }]);
     machine.set_version(0, GROUP, 2, 1).expect("version 2");
-    let (function, arguments) = if user {
-        (function::ULQCONF, [2 * PAGE, 3, 8, 0])
-    } else {
-        (function::QCONF, [2, 2 * PAGE, 8, 0])
-    };
+    let (function, arguments) =
+        if user { (function::ULQCONF, [2 * PAGE, 3, 8, 0]) } else { (function::QCONF, [2, 2 * PAGE, 8, 0]) };
     let reply = machine.hypercall(0, function, arguments, &mut memory);
     assert_eq!(reply.status, Status::Ok);
     let handle = reply.results[0];

@@ -1,9 +1,9 @@
 //! Keysets, preambles, masks, and the detection of formats.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_files::{detect, keyset, passphrase};
 use millstream_cpu::Mask;
+use millstream_files::{detect, keyset, passphrase};
 
 fuzz_target!(|data: &[u8]| {
     let _ = detect(data);

@@ -1,6 +1,6 @@
 //! Programs that are traced may be anybody's: any bytes as an image, and any bytes as the code of one function. Looking ends
 //! without a panic, and what is said to be an instruction stands where it is said to.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
 use millstream_observe::code::Image;

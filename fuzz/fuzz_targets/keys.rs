@@ -1,6 +1,6 @@
 //! Keys as bytes: points, scalars, components of RSA, Ed25519's and X25519's strings. Every row takes or refuses the same ones. What is taken has one
 //! meaning on all rows: it signs alike, verifies what it signed and nothing else, agrees alike, and is written as it was read.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ enum Key<'a> {
     /// Bytes in place of PKCS#1's encodings.
     RsaDer(&'a [u8]),
     /// Changes to the encoding of a right key: places, and bits that are flipped there.
-    RsaDerOfKey(Vec<(u16, u8)>),
+    RsaDerChanged(Vec<(u16, u8)>),
     Ed25519Private(&'a [u8]),
     Ed25519Public {
         bytes: &'a [u8],
@@ -79,7 +79,7 @@ fuzz_target!(|input: Input<'_>| {
         Key::RsaPublic { modulus, exponent } => rsa_public(modulus, exponent, input.message),
         Key::RsaPrivate(edits) => rsa_private(&edits, input.message),
         Key::RsaDer(der) => rsa_der(der, input.message),
-        Key::RsaDerOfKey(flips) => {
+        Key::RsaDerChanged(flips) => {
             let mut der = key_in_der();
             let len = der.len();
             flips.iter().for_each(|&(at, bits)| der[usize::from(at) % len] ^= bits);

@@ -1,5 +1,5 @@
 //! Bytes from another process: every channel's messages are understood whole or refused, and say again what they said.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
 use millstream_protocol::{HandOver, KeyReply, KeyRequest, Message, Order, Reply, Report, Request};

@@ -1,6 +1,6 @@
 //! Saved mid-states of hashes, HMACs, CMAC and AEADs: any bytes are taken or refused, and what is exported is
 //! taken back.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
 use millstream_cpu::Features;

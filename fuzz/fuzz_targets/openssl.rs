@@ -1,10 +1,10 @@
 //! The format of `openssl enc`: any bytes are read or refused, and what is written is read back.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
+use millstream_cpu::Features;
 use millstream_files::cipher::Cipher;
 use millstream_files::openssl::{decrypt, encrypt};
-use millstream_cpu::Features;
 
 fuzz_target!(|data: &[u8]| {
     let features = Features::hardware();

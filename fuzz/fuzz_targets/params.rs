@@ -1,7 +1,7 @@
 //! Arrays of parameters as OpenSSL passes them, of any names, types, lengths and places: what is read is what is there, what is
 //! written can be read again, and nothing outside a place is touched (which the address sanitiser sees: each place is an
 //! allocation of its own).
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
@@ -41,7 +41,7 @@ impl Place {
         let text = CString::new(until_zero).expect("no zero is left");
         let is_pointer = matches!(u32::from(one.data_type), UTF8_PTR | OCTET_PTR);
         // An array of pointers is what OpenSSL's own pipelines pass, and no bytes can stand for it.
-        let to_text = u32::from(one.data_type) == UTF8_PTR && one.number % 2 == 0;
+        let to_text = u32::from(one.data_type) == UTF8_PTR && one.number.is_multiple_of(2);
         let pointer = Box::new(if to_text { text.as_ptr().cast() } else { ptr::null() });
         Place { bytes, pointer, text, is_pointer }
     }

@@ -1,6 +1,6 @@
 //! Policies: any text is one or is refused with the line that is at fault, and whatever one says stays within what a
 //! policy may say.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::path::Path;
 

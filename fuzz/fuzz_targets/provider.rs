@@ -1,6 +1,6 @@
 //! The provider as OpenSSL drives it: a context of any algorithm, and calls in any order with parameters of any names, types and
 //! lengths. No call panics, and none touches a byte outside the places that it was given.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
@@ -99,6 +99,7 @@ struct Case {
 struct Parameters {
     array: Vec<OsslParam>,
     _places: Vec<Box<[u8]>>,
+    #[allow(clippy::vec_box, reason = "parameters point to them, so they stay where they are")]
     _pointers: Vec<Box<*const c_void>>,
 }
 
@@ -370,7 +371,7 @@ impl Driver {
         iv: Option<&[u8]>,
         params: &mut Parameters,
     ) -> bool {
-        let (key, iv): (Option<Box<[u8]>>, Option<Box<[u8]>>) = (key.map(Into::into), iv.map(Into::into));
+        let (key, iv) = (key.map(Box::<[u8]>::from), iv.map(Box::<[u8]>::from));
         let parts =
             |bytes: &Option<Box<[u8]>>| bytes.as_ref().map_or((ptr::null(), 0), |b| (b.as_ptr(), b.len()));
         let ((key, key_len), (iv, iv_len)) = (parts(&key), parts(&iv));

@@ -1,6 +1,6 @@
 //! A client that writes whatever it likes to its rings, at any moment: the accelerator goes on, and serves its
 //! other queue, whichever way words take.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,9 +1,9 @@
 //! The illumos format, version 1: any bytes are read or refused, and what is written is read back.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_files::solaris::{Algorithm, Secret, decrypt, encrypt};
 use millstream_cpu::Features;
+use millstream_files::solaris::{Algorithm, Secret, decrypt, encrypt};
 
 fuzz_target!(|data: &[u8]| {
     let features = Features::hardware();

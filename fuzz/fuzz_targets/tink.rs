@@ -1,6 +1,6 @@
 //! Tink's streaming format: a stream that was changed never decrypts, and what was written before
 //! the error is a true beginning of the plaintext.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use libfuzzer_sys::fuzz_target;
 use millstream_cpu::Features;

@@ -12,6 +12,19 @@ pub struct Built {
     pub millstream: PathBuf,
 }
 
+/// Returns the built library that is in front of libsrtp2, or that of the installation which `MILLSTREAM_SRTP` names. The command
+/// finds the built one beside itself.
+pub fn srtp_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| match std::env::var_os("MILLSTREAM_SRTP") {
+        Some(installed) => installed.into(),
+        None => {
+            cargo_build(&["millstream-srtp"]);
+            profile_folder().join("libmillstream_srtp.so")
+        }
+    })
+}
+
 /// Builds the provider and the command once per process. Cargo mostly finds nothing to do. If
 /// `MILLSTREAM_PROVIDER` and `MILLSTREAM_COMMAND` name both, those of an installation are tested in their
 /// place.

@@ -23,7 +23,7 @@ mod sshd;
 mod subject;
 pub mod tokens;
 
-pub use artifacts::{built, target};
+pub use artifacts::{built, srtp_library, target};
 pub use counters::Counters;
 pub use debian::debian_source;
 pub use nginx::Nginx;
@@ -36,12 +36,12 @@ pub use sshd::Sshd;
 pub use subject::{crypto11, hard, python_pkcs11, subject};
 pub use tokens::Tokens;
 
-/// Runs the named tests once with each OpenSSL: the system's, and the newest of both series.
+/// Runs the named tests once with each OpenSSL: the system's, and the newest of both series. That of series 3 is left to `--deep`.
 #[macro_export]
 macro_rules! with_each_openssl {
     ($($test:ident),* $(,)?) => {
         $crate::with_each_openssl!(@ system, $crate::OpenSsl::system(), $($test)*);
-        $crate::with_each_openssl!(@ newest_3, $crate::OpenSsl::newest(3), $($test)*);
+        $crate::with_each_openssl!(@ long_newest_3, $crate::OpenSsl::newest(3), $($test)*);
         $crate::with_each_openssl!(@ newest_4, $crate::OpenSsl::newest(4), $($test)*);
     };
     (@ $module:ident, $openssl:expr, $($test:ident)*) => {

@@ -1,12 +1,14 @@
-//! A store with a token, and programs that use its keys by the PKCS #11 module.
+//! A store with a token, this user's or the service's, and programs that use its keys by the PKCS #11 module.
 
 use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::artifacts::{cargo_build, profile_folder};
-use crate::{Ended, Place, built, run};
+use crate::{Ended, Place, Service, built, run};
 
 /// The PIN of the user, and its file.
 pub const PIN: &str = "314159";
@@ -14,10 +16,15 @@ pub const PIN: &str = "314159";
 /// The PIN of the security officer.
 pub const SO_PIN: &str = "271828";
 
+/// The socket of the service's metrics, in the test's folder.
+const METRICS: &str = "metrics.sock";
+
 /// A store with the token `web`, in a place of its own.
 pub struct Tokens {
     /// The folder of the test, in which its programs run. It is their home, too.
     pub place: Place,
+    /// The service that keeps the store, if one does.
+    service: Option<Service>,
 }
 
 /// Returns the built module, or that of the installation which `MILLSTREAM_PKCS11` names.
@@ -37,14 +44,47 @@ impl Tokens {
     #[track_caller]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Tokens {
+        Tokens::kept(|_| None)
+    }
+
+    /// Makes them in a service, whose tokens belong to this user.
+    #[track_caller]
+    pub fn of_service() -> Tokens {
+        Tokens::kept(|place| {
+            let text =
+                format!("[default]\nattaches_per_s = 0\n[tokens]\nstore = {:?}\n", place.path("store"));
+            let policy = place.write("policy.toml", text);
+            let policy = policy.to_str().expect("the folder's path is UTF-8");
+            let metrics = format!("unix:{}", place.path(METRICS).display());
+            let workers = ["--accelerators", "1", "--private-accelerators", "1", "--policy", policy];
+            Some(Service::start(place, &[&workers[..], &["--metrics", &metrics]].concat()))
+        })
+    }
+
+    #[track_caller]
+    fn kept(service: impl FnOnce(&Place) -> Option<Service>) -> Tokens {
         let place = Place::new();
         place.write("pin", PIN);
         place.write("so-pin", SO_PIN);
         // OpenSSL's programs get the default provider, whatever this machine's configuration says.
         place.write("openssl.cnf", "");
-        let tokens = Tokens { place };
+        let service = service(&place);
+        let tokens = Tokens { place, service };
         tokens.millstream("token init web --so-pin-file so-pin --pin-file pin");
         tokens
+    }
+
+    /// Returns the number of operations that the service's workers have computed, also for programs that have ended.
+    #[track_caller]
+    pub fn operations(&self) -> u64 {
+        let mut asked = UnixStream::connect(self.place.path(METRICS)).expect("the service has metrics");
+        asked.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it listens");
+        let mut said = String::new();
+        asked.read_to_string(&mut said).expect("it answers");
+        let lines = said.lines().filter_map(|line| line.strip_prefix("millstream_worker_operations_total{"));
+        lines
+            .map(|line| line.rsplit(' ').next().and_then(|last| last.parse::<u64>().ok()).expect("a number"))
+            .sum()
     }
 
     /// Returns a program with this store, in the test's folder.
@@ -60,7 +100,13 @@ impl Tokens {
         for name in other {
             command.env_remove(name);
         }
-        command.current_dir(self.place.folder()).env("MILLSTREAM_STORE", self.place.path("store"));
+        command.current_dir(self.place.folder()).env_remove("MILLSTREAM_SOCKET");
+        match &self.service {
+            Some(service) => {
+                command.env_remove("MILLSTREAM_STORE").env("MILLSTREAM_SOCKET", service.socket())
+            }
+            None => command.env("MILLSTREAM_STORE", self.place.path("store")),
+        };
         command.env("HOME", self.place.folder()).env("OPENSSL_CONF", self.place.path("openssl.cnf"));
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
     }

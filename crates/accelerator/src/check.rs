@@ -12,7 +12,8 @@ use crate::algorithms::{
 };
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SignatureScheme};
-use crate::uses::USES;
+use crate::shape::{ANY, word_of};
+use crate::uses::{USES, is_of_pair, is_piece};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -28,27 +29,46 @@ pub(crate) enum KeyAt {
     Arena(Span),
 }
 
-/// The place of the source.
+/// The place of the source. It is no enum: the length would lie in two places, and where code reads the one or the other, the
+/// compiler has to keep the whole word in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Span(Span),
-    /// In pieces, of so many bytes together.
-    Gather {
-        total: u32,
-    },
+pub(crate) struct Source {
+    at: u32,
+    len: u32,
+    gathered: bool,
 }
 
 impl Source {
-    pub(crate) fn len(self) -> u32 {
-        match self {
-            Source::Span(span) => span.len,
-            Source::Gather { total } => total,
-        }
+    /// The source in one piece.
+    pub(crate) const fn at(Span { at, len }: Span) -> Self {
+        Source { at, len, gathered: false }
+    }
+
+    /// The source in pieces, of so many bytes together.
+    pub(crate) const fn gathered(total: u32) -> Self {
+        Source { at: 0, len: total, gathered: true }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn len(self) -> u32 {
+        self.len
+    }
+
+    /// Returns the source, if it is in one piece.
+    #[inline(always)]
+    pub(crate) const fn span(self) -> Option<Span> {
+        if self.gathered { None } else { Some(Span { at: self.at, len: self.len }) }
+    }
+
+    /// Returns true if the source is in pieces.
+    #[inline(always)]
+    pub(crate) const fn is_gathered(self) -> bool {
+        self.gathered
     }
 }
 
 /// A control word that was checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CheckedWord {
     pub(crate) opcode: Opcode,
     /// The algorithm; for a hash or HMAC, the hash.
@@ -85,7 +105,7 @@ impl CheckedWord {
         reverse: false,
         key: KeyAt::None,
         mac_key: KeyAt::None,
-        source: Source::Span(Span { at: 0, len: 0 }),
+        source: Source::at(Span { at: 0, len: 0 }),
         destination: Span { at: 0, len: 0 },
         aad: Span { at: 0, len: 0 },
         iv: Span { at: 0, len: 0 },
@@ -97,6 +117,33 @@ impl CheckedWord {
         makes_nonce: false,
     };
 
+    /// Returns the word that the code for `SHAPE` has checked, with all that the shape tells as constants.
+    #[inline(always)]
+    pub(crate) fn known<const SHAPE: u64>(&self) -> Self {
+        let word = word_of::<SHAPE>([0; ControlWord::WORDS]);
+        let Some(opcode) = Opcode::from_code(word.opcode).filter(|_| SHAPE != ANY) else { return *self };
+        let Ok((algorithm, hash)) = algorithms(opcode, &word) else { return *self };
+        let key = match (self.key, key(opcode, false, 0, 0, 0)) {
+            (KeyAt::Slot(key), Ok(KeyAt::Slot(_))) => KeyAt::Slot(key),
+            _ => KeyAt::None,
+        };
+        let known = CheckedWord {
+            opcode,
+            algorithm,
+            hash,
+            reverse: word.has(Flags::REVERSE),
+            key,
+            source: Source { gathered: false, ..self.source },
+            destination: self.destination,
+            aad: self.aad,
+            iv: self.iv,
+            mac: self.mac,
+            ..CheckedWord::NOTHING
+        };
+        debug_assert_eq!(known, *self);
+        known
+    }
+
     /// Returns the bytes of the word's object: those of the source, or of the destination where nothing is read.
     #[inline(always)]
     pub(crate) fn object_len(&self) -> u32 {
@@ -107,12 +154,14 @@ impl CheckedWord {
 /// Checks a word against an arena, and against a policy if there is one. The entries of a gather list are read, just once,
 /// into `pieces`.
 ///
-/// The result is filled in where it lies, because moving it would cost as much as making it.
+/// The result is filled in where it lies, because moving it would cost as much as making it. In the code for a `SHAPE`, no function
+/// that is not inlined gets the address of the word or of the result, so that the compiler knows them field by field: it leaves out all
+/// that follows from what the shape tells.
 ///
 /// # Errors
 /// The status that says which rule the word breaks.
 #[inline(always)]
-pub(crate) fn check<A: Arena>(
+pub(crate) fn check<const SHAPE: u64, A: Arena>(
     word: &ControlWord,
     arena: &A,
     allowed: Option<&AlgorithmSet>,
@@ -152,35 +201,35 @@ pub(crate) fn check<A: Arena>(
     }
     // Random bytes come from nowhere: their word has the length of its destination in the source's place.
     if word.has(Flags::GATHER) {
-        checked.source = Source::Gather { total: gather(word, arena, pieces)? };
+        checked.source = Source::gathered(gather(word.source, word.source_len, arena, pieces)?);
     } else if opcode != Opcode::Random {
-        checked.source = Source::Span(span(word.source, word.source_len, len, Status::SourceRange)?);
+        checked.source = Source::at(span(word.source, word.source_len, len, Status::SourceRange)?);
     }
     checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
     checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
     checked.parameter = word.parameter;
     checked.first = word.has(Flags::FIRST);
     if word.has(Flags::MAKE_NONCE) {
-        makes_nonce(checked)?;
+        check_made_nonce(checked.reverse, checked.key, checked.iv.len)?;
+        checked.makes_nonce = true;
     }
-    outputs(checked, word, len)?;
-    no_overlap(checked, word, pieces)
+    outputs::<SHAPE>(checked, word, len)?;
+    no_overlap::<SHAPE>(checked, word, pieces)
 }
 
 /// Checks a word for which a nonce is made.
 #[cold]
-fn makes_nonce(checked: &mut CheckedWord) -> Result<(), Status> {
-    if checked.reverse {
+fn check_made_nonce(reverse: bool, key: KeyAt, iv_len: u32) -> Result<(), Status> {
+    if reverse {
         return Err(Status::Flags);
     }
     // Nobody counts the nonces of a key that its word carries.
-    if !matches!(checked.key, KeyAt::Slot(_)) {
+    if !matches!(key, KeyAt::Slot(_)) {
         return Err(Status::NonceMissing);
     }
-    if checked.iv.len != ControlWord::MADE_NONCE_BYTES {
+    if iv_len != ControlWord::MADE_NONCE_BYTES {
         return Err(Status::IvLength);
     }
-    checked.makes_nonce = true;
     Ok(())
 }
 
@@ -264,12 +313,13 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
 
 /// Reads a gather list, and returns how many bytes it names.
 #[cold]
-fn gather<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<u32, Status> {
+#[inline(never)]
+fn gather<A: Arena>(at: u32, count: u32, arena: &A, pieces: &mut Pieces) -> Result<u32, Status> {
     pieces.clear();
-    if word.source_len as usize > MAX_PIECES {
+    if count as usize > MAX_PIECES {
         return Err(Status::Gather);
     }
-    let list = gather_list(word);
+    let list = gather_list(at, count);
     span(list.at, list.len, arena.len(), Status::Gather)?;
     let mut bytes = [0; 8 * MAX_PIECES];
     let bytes = &mut bytes[..list.len as usize];
@@ -293,17 +343,21 @@ fn gather<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
 #[cold]
 pub(crate) fn gathered_len<A: Arena>(word: &ControlWord, arena: &A) -> u32 {
     let mut pieces = Pieces::new();
-    gather(word, arena, &mut pieces).unwrap_or(0)
+    gather(word.source, word.source_len, arena, &mut pieces).unwrap_or(0)
 }
 
 /// Returns the span of the list of a word with [`Flags::GATHER`], if it has no more than [`MAX_PIECES`] entries.
-fn gather_list(word: &ControlWord) -> Span {
-    Span { at: word.source, len: word.source_len * 8 }
+fn gather_list(at: u32, count: u32) -> Span {
+    Span { at, len: count * 8 }
 }
 
 /// Checks the spans that the word writes, and what depends on them.
 #[inline(always)]
-fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
+fn outputs<const SHAPE: u64>(
+    checked: &mut CheckedWord,
+    word: &ControlWord,
+    arena: u32,
+) -> Result<(), Status> {
     match checked.opcode {
         Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead | Opcode::PartialAead => {
             checked.destination =
@@ -335,15 +389,15 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
         }
         _ => {}
     }
-    if is_of_pair(checked.opcode) {
-        pair_outputs(checked, word, arena)?;
+    if SHAPE == ANY && is_of_pair(checked.opcode) {
+        (checked.aad, checked.state) = pair_outputs(checked.opcode, checked.algorithm, *word, arena)?;
     }
     if matches!(checked.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
     {
         checked.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
     }
-    if is_piece(checked.opcode) {
-        states(checked, word, arena)?;
+    if SHAPE == ANY && is_piece(checked.opcode) {
+        checked.state = state(checked.opcode, checked.first, *word, arena)?;
     }
     if !mac_fits(checked, u32::from(word.mac_len), word.has(Flags::LAST)) {
         return Err(Status::MacLength);
@@ -354,52 +408,48 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
     Ok(())
 }
 
-/// Returns true for the opcodes of key pairs.
-#[inline(always)]
-const fn is_of_pair(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt)
-}
-
-/// Checks what words about key pairs have beside others: the place of a result of RSA, the signature or label, and the scheme.
+/// Returns what words about key pairs have beside others: the signature or label, and the place of a result of RSA.
 #[cold]
-fn pair_outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
-    if matches!(checked.opcode, Opcode::Verify | Opcode::Decrypt) {
-        checked.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
-    }
-    let writes_long = checked.algorithm == Algorithm::Rsa && checked.opcode != Opcode::Verify;
+#[inline(never)]
+fn pair_outputs(
+    opcode: Opcode,
+    algorithm: Algorithm,
+    word: ControlWord,
+    arena: u32,
+) -> Result<(Span, Span), Status> {
+    let aad = match opcode {
+        Opcode::Verify | Opcode::Decrypt => span(word.aad, word.aad_len, arena, Status::AadRange)?,
+        _ => Span::default(),
+    };
+    let writes_long = algorithm == Algorithm::Rsa && opcode != Opcode::Verify;
     if !writes_long {
-        return if word.destination == 0 && word.mac_key_len == 0 { Ok(()) } else { Err(Status::Reserved) };
+        let unused = word.destination == 0 && word.mac_key_len == 0;
+        return if unused { Ok((aad, Span::default())) } else { Err(Status::Reserved) };
     }
     if !(1..=ControlWord::MOST_RESULT_BYTES).contains(&word.mac_key_len) {
         return Err(Status::DestinationRange);
     }
-    checked.state = span(word.destination, u32::from(word.mac_key_len), arena, Status::DestinationRange)?;
-    Ok(())
+    let result = span(word.destination, u32::from(word.mac_key_len), arena, Status::DestinationRange)?;
+    Ok((aad, result))
 }
 
-/// Returns true when an opcode's words are pieces of messages.
-#[inline(always)]
-fn is_piece(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
-}
-
-/// Checks the mid-states of a piece: the one before is there unless the message begins, the one after unless it ends.
+/// Checks the mid-states of a piece: the one before is there unless the message begins, the one after unless it ends. Returns the
+/// place of the one after.
 #[cold]
-fn states(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
-    let fits = match checked.opcode {
+#[inline(never)]
+fn state(opcode: Opcode, first: bool, word: ControlWord, arena: u32) -> Result<Span, Status> {
+    let fits = match opcode {
         // A nonce or a state lies there, and is checked as such when it is read.
         Opcode::PartialAead => word.iv_len > 0,
-        _ => checked.first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
+        _ => first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
     };
     if !fits {
         return Err(Status::MidState);
     }
     if !word.has(Flags::LAST) {
-        checked.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
-    } else if word.state != 0 {
-        return Err(Status::Reserved);
+        return span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange);
     }
-    Ok(())
+    if word.state == 0 { Ok(Span::default()) } else { Err(Status::Reserved) }
 }
 
 /// Returns true when the algorithm has digests or tags of that length.
@@ -445,12 +495,17 @@ fn parameter_fits(checked: &CheckedWord) -> bool {
 
 /// Checks that no output overlaps anything else that the word names, so that a word can be executed again.
 #[inline(always)]
-fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
+fn no_overlap<const SHAPE: u64>(
+    checked: &CheckedWord,
+    word: &ControlWord,
+    pieces: &Pieces,
+) -> Result<(), Status> {
     const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA | Flags::MAKE_NONCE;
-    let Source::Span(source) = checked.source else { return no_overlap_of_all(*checked, *word, pieces) };
-    if word.flags & MORE != 0 || checked.state.len > 0 {
+    if SHAPE == ANY && (word.flags & MORE != 0 || checked.state.len > 0) {
         return no_overlap_of_all(*checked, *word, pieces);
     }
+    // One with a list went the other way.
+    let source = checked.source.span().unwrap_or_default();
     // The output may not overlap the tag, which is either read or written.
     let mut overlap = false;
     for input in [source, checked.iv, checked.aad, checked.mac] {
@@ -471,10 +526,7 @@ fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Res
 fn no_overlap_of_all(checked: CheckedWord, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {
     let (written_mac, read_mac) =
         if checked.reverse { (Span::default(), checked.mac) } else { (checked.mac, Span::default()) };
-    let source = match checked.source {
-        Source::Span(span) => span,
-        Source::Gather { .. } => gather_list(&word),
-    };
+    let source = checked.source.span().unwrap_or_else(|| gather_list(word.source, word.source_len));
     let (made_iv, given_iv) =
         if checked.makes_nonce { (checked.iv, Span::default()) } else { (Span::default(), checked.iv) };
     let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };

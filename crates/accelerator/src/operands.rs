@@ -15,11 +15,12 @@ use millstream_engines::{Error, InOut};
 
 use crate::algorithms::hash_of;
 use crate::arena::{Arena, Span, slice, slice_mut};
-use crate::check::{CheckedWord, Source};
+use crate::check::{CheckedWord, KeyAt};
 use crate::grant::Grant;
 use crate::key::KeyRef;
 use crate::operation::Operation;
 use crate::pairs::{DecryptionScheme, SignatureScheme, Verify};
+use crate::shape::ANY;
 use crate::sink::{
     Sink, aead, agree, chained, cipher, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed, public_key, sign,
 };
@@ -79,7 +80,7 @@ impl<'a> Operands<'a> {
     /// Borrows an exclusive arena's own bytes.
     #[inline(always)]
     pub(crate) fn in_arena<A: Arena>(arena: &'a A, checked: &CheckedWord) -> Self {
-        let source = if let Source::Span(span) = checked.source { span } else { Span::default() };
+        let source = checked.source.span().unwrap_or_default();
         // SAFETY: only words of an exclusive arena come here, whose spans were checked: what it writes overlaps nothing
         // else that it names.
         unsafe {
@@ -146,8 +147,8 @@ pub(crate) fn written_mac(checked: &CheckedWord) -> Span {
 /// Makes a nonce and writes it where the engine reads it. The arena is one that nobody else touches.
 #[cold]
 #[inline(never)]
-pub(crate) fn write_nonce<A: Arena>(checked: &CheckedWord, grant: &Grant<A>) -> Result<(), Status> {
-    grant.arena.write(checked.iv.at, &make_nonce(checked, grant)?);
+pub(crate) fn write_nonce<A: Arena>(key: KeyAt, place: Span, grant: &Grant<A>) -> Result<(), Status> {
+    grant.arena.write(place.at, &make_nonce(key, grant)?);
     Ok(())
 }
 
@@ -186,7 +187,7 @@ impl<'a> Sink<'a> for Added<'_, 'a> {
 
 /// Adds the operation that a word describes.
 #[inline(always)]
-pub(crate) fn add_operation<'a>(
+pub(crate) fn add_operation<'a, const SHAPE: u64>(
     checked: &CheckedWord,
     keys: WordKeys<'a>,
     operands: Operands<'a>,
@@ -195,7 +196,7 @@ pub(crate) fn add_operation<'a>(
     let used = operations.len();
     // The list was made for as many operations as words are held.
     let place = operations.spare_capacity_mut().first_mut().ok_or(Status::TooLong)?;
-    make_operation(checked, keys, operands, Added(place))?;
+    make_operation::<SHAPE>(checked, keys, operands, Added(place))?;
     // SAFETY: that place is the next, and `make_operation` has written to it, as it does unless it fails.
     unsafe { operations.set_len(used + 1) };
     Ok(())
@@ -203,7 +204,7 @@ pub(crate) fn add_operation<'a>(
 
 /// Makes the operation that a word describes.
 #[inline(always)]
-fn make_operation<'a>(
+fn make_operation<'a, const SHAPE: u64>(
     checked: &CheckedWord,
     keys: WordKeys<'a>,
     operands: Operands<'a>,
@@ -234,8 +235,10 @@ fn make_operation<'a>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
         }
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt => {
-            sink.accept(with_pair(checked, keys, data.input(), aad, state)?)
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt
+            if SHAPE == ANY =>
+        {
+            sink.accept(with_pair(*checked, keys, data.input(), aad, state)?)
         }
         Opcode::Random => sink.accept(Work::Random(Fill::new(data.output()))),
         // Pieces under a key are executed in slices.
@@ -248,7 +251,7 @@ fn make_operation<'a>(
 #[cold]
 #[inline(never)]
 fn with_pair<'a>(
-    checked: &CheckedWord,
+    checked: CheckedWord,
     keys: WordKeys<'a>,
     source: &'a [u8],
     aad: &'a [u8],

@@ -197,7 +197,7 @@ impl Demand {
 }
 
 /// Returns true for the power of RSA without a padding.
-#[inline]
+#[inline(always)]
 fn is_bare(checked: &CheckedWord) -> bool {
     checked.algorithm == Algorithm::Rsa && checked.parameter == Scheme::of(Padding::None).to_bits()
 }
@@ -207,13 +207,15 @@ fn is_bare(checked: &CheckedWord) -> bool {
 fn short_tag(checked: &CheckedWord) -> u16 {
     let short = (1..SHORTEST_TAG).contains(&checked.mac.len);
     // In a combined operation the second key compares.
-    if short && checked.opcode != Opcode::MacThenDecrypt && is_cut(checked) { SHORT_TAG } else { 0 }
+    let compares = checked.opcode != Opcode::MacThenDecrypt;
+    if short && compares && is_cut(checked.algorithm, checked.mac.len) { SHORT_TAG } else { 0 }
 }
 
 /// Returns true when a short tag is a part of a longer one.
 #[cold]
-fn is_cut(checked: &CheckedWord) -> bool {
-    (checked.mac.len as usize) < whole_tag(checked.algorithm)
+#[inline(never)]
+fn is_cut(algorithm: Algorithm, len: u32) -> bool {
+    (len as usize) < whole_tag(algorithm)
 }
 
 /// Chooses the status to report among the things that a key does not permit.

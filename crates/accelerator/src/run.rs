@@ -144,7 +144,7 @@ impl Executor {
             }
             let queue = held.queue;
             let about = About::of(&word, word.source_len);
-            match direct_operation(&word, grant, operations) {
+            match direct_operation::<SHAPE, _>(&word, grant, operations) {
                 Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, mac, about }),
                 Err(status) => post(queues, queue, about, failed(word.tag, status)),
             }
@@ -195,17 +195,17 @@ fn shape_on(way: Way, held: &HeldWord) -> u64 {
 
 /// Checks a word of an exclusive arena that stages nothing, and adds its operation. Returns where its digest or tag goes.
 #[inline(always)]
-fn direct_operation<'a, A: Arena>(
+fn direct_operation<'a, const SHAPE: u64, A: Arena>(
     word: &ControlWord,
     grant: &'a Grant<A>,
     operations: &mut Vec<Operation<'a>>,
 ) -> Result<Span, Status> {
     let mut checked = CheckedWord::NOTHING;
-    check(word, &grant.arena, grant.policy.as_deref(), &mut Pieces::new(), &mut checked)?;
+    check::<SHAPE, A>(word, &grant.arena, grant.policy.as_deref(), &mut Pieces::new(), &mut checked)?;
     let keys = find_keys(&checked, grant, None)?;
     if checked.makes_nonce {
-        write_nonce(&checked, grant)?;
+        write_nonce(checked.key, checked.iv, grant)?;
     }
-    add_operation(&checked, keys, Operands::in_arena(&grant.arena, &checked), operations)?;
+    add_operation::<SHAPE>(&checked, keys, Operands::in_arena(&grant.arena, &checked), operations)?;
     Ok(written_mac(&checked))
 }

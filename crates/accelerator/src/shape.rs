@@ -35,6 +35,8 @@ macro_rules! shapes {
         pub(crate) mod frequent {
             use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 
+            use crate::uses::{is_of_pair, is_piece};
+
             $(pub(crate) const $name: u64 = {
                 let (algorithm, hash) = (Algorithm::$algorithm as u8, Algorithm::$hash as u8);
                 let opcode = Opcode::$opcode as u8;
@@ -46,6 +48,8 @@ macro_rules! shapes {
             /// No frequent kind has one of these flags: they go the general way.
             const SELDOM: u16 = !(Flags::REVERSE);
             $(const _: () = assert!($flags & SELDOM == 0);)+
+            // Nor is one a piece of a message, or about a key pair: the code for a kind does not look for these.
+            $(const _: () = assert!(!is_of_pair(Opcode::$opcode) && !is_piece(Opcode::$opcode));)+
 
             #[cfg(test)]
             pub(crate) const ALL: &[(&str, u64)] = &[$((stringify!($name), $name)),+];

@@ -7,7 +7,7 @@ use millstream_cwq::ring::Word;
 use millstream_cwq::{Completion, ControlWord, Opcode, Status};
 
 use crate::arena::{Arena, Span};
-use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
+use crate::check::{CheckedWord, KeyAt, Pieces, check};
 use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::operands::{
@@ -15,7 +15,7 @@ use crate::operands::{
 };
 use crate::operation::{Operation, recycle};
 use crate::queue::{Queue, post};
-use crate::shape::word_of;
+use crate::shape::{ANY, with_shape, word_of};
 use crate::slab::Slab;
 use crate::staging::Staging;
 use crate::stats::Filled;
@@ -32,6 +32,8 @@ const STAGED_BYTES: usize = 1 << 20;
 /// A word that something is staged for, from when it was checked until it completes.
 struct StagedOp {
     checked: CheckedWord,
+    /// The shape of the code that checked it.
+    shape: u64,
     /// The word's place among those that are held.
     index: u32,
     /// The place of its keys among those that words brought with them.
@@ -91,7 +93,7 @@ impl Stage {
                 return entered;
             }
             let word = word_of::<SHAPE>(held.words);
-            match self.enter(features, grants, held, &word, index) {
+            match self.enter::<SHAPE, _>(features, grants, held, &word, index) {
                 Ok(()) => {}
                 Err(Status::TooLong) if self.memory.given() > 0 => return entered,
                 Err(status) => post(queues, held.queue, About::of(&word, 0), failed(word.tag, status)),
@@ -102,7 +104,7 @@ impl Stage {
 
     /// Checks a word, and finds room for what must be staged.
     #[inline(always)]
-    fn enter<A: Arena>(
+    fn enter<const SHAPE: u64, A: Arena>(
         &mut self,
         features: Features,
         grants: &Slab<Grant<A>>,
@@ -120,8 +122,8 @@ impl Stage {
         }
         let mut pieces = Pieces::new();
         let mut checked = CheckedWord::NOTHING;
-        check(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
-        let gathered = matches!(checked.source, Source::Gather { .. });
+        check::<SHAPE, A>(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
+        let gathered = checked.source.is_gathered();
         if gathered && checked.source.len() > held.gathered {
             // The list has changed since, and the queue was charged for less than it names now.
             return Err(Status::Gather);
@@ -137,7 +139,8 @@ impl Stage {
             return Err(Status::TooLong);
         }
         let mut carried = None;
-        if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_)) {
+        let in_arena = |key| matches!(key, KeyAt::Arena(_));
+        if SHAPE == ANY && (in_arena(checked.key) || in_arena(checked.mac_key)) {
             carried = Some(self.expand_carried_keys(features, arena, &checked)?);
         }
         let (begin, end) = self.find_room(arena, &checked, gathered, len);
@@ -148,7 +151,18 @@ impl Stage {
             }
         }
         let completion = Completion { tag: word.tag, ..Completion::default() };
-        self.ops.push(StagedOp { checked, index, carried, begin, end, gathered, refused: None, completion });
+        let shape = SHAPE;
+        self.ops.push(StagedOp {
+            checked,
+            shape,
+            index,
+            carried,
+            begin,
+            end,
+            gathered,
+            refused: None,
+            completion,
+        });
         Ok(())
     }
 
@@ -195,9 +209,9 @@ impl Stage {
             }
             let (checked, arena) = (&op.checked, &grant.arena);
             let mut rest = self.memory.get(op.begin..op.end);
-            match checked.source {
-                Source::Span(span) => read(arena, span, &mut rest),
-                Source::Gather { total } => rest = &mut std::mem::take(&mut rest)[total as usize..],
+            match checked.source.span() {
+                Some(span) => read(arena, span, &mut rest),
+                None => rest = &mut std::mem::take(&mut rest)[checked.source.len() as usize..],
             }
             read(arena, checked.aad, &mut rest);
             // The place of a nonce that is to be made is left open.
@@ -273,44 +287,64 @@ fn add_operations<'a, A: Arena>(
     list: &mut Vec<Operation<'a>>,
 ) {
     let given = memory.given();
-    let mut rest = memory.get(0..given);
-    let mut at = 0;
-    for op in ops {
-        let Some(grant) = held[op.index as usize].grant(grants) else { continue };
-        let mut own: &mut [u8] = &mut [];
-        if op.end > op.begin {
-            (own, rest) = std::mem::take(&mut rest)[op.begin - at..].split_at_mut(op.end - op.begin);
-            at = op.end;
-        }
-        let carried = op.carried.and_then(|index| carried.get(index as usize));
-        op.refused = add_staged(op, grant, carried, own, list).err();
+    let mut adder = Adder { carried, grants, held, list, at: 0, rest: memory.get(0..given) };
+    for alike in ops.chunk_by_mut(|one, next| one.shape == next.shape) {
+        with_shape!(alike[0].shape, adder.add_alike(alike));
     }
 }
 
-/// Adds the operation of one staged word, which has the given place in staging memory.
-#[inline(always)]
-fn add_staged<'a, A: Arena>(
-    op: &StagedOp,
-    grant: &'a Grant<A>,
-    carried: Option<&'a CarriedKeys>,
-    own: &'a mut [u8],
-    list: &mut Vec<Operation<'a>>,
-) -> Result<(), Status> {
-    let (checked, arena) = (&op.checked, &grant.arena);
-    let keys = find_keys(checked, grant, carried)?;
-    if checked.makes_nonce {
-        if arena.exclusive() {
-            write_nonce(checked, grant)?;
-        } else {
-            own[iv_place(checked)].copy_from_slice(&make_nonce(checked, grant)?);
+/// The way from staged words to operations.
+struct Adder<'s, 'a, A> {
+    carried: &'a [CarriedKeys],
+    grants: &'a Slab<Grant<A>>,
+    held: &'s [HeldWord],
+    list: &'s mut Vec<Operation<'a>>,
+    /// The staging memory from `at` on.
+    rest: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a, A: Arena> Adder<'_, 'a, A> {
+    /// Adds the operations of words that the same code has checked.
+    #[inline(never)]
+    fn add_alike<const SHAPE: u64>(&mut self, alike: &mut [StagedOp]) {
+        for op in alike {
+            let Some(grant) = self.held[op.index as usize].grant(self.grants) else { continue };
+            let mut own: &mut [u8] = &mut [];
+            if op.end > op.begin {
+                let rest = &mut std::mem::take(&mut self.rest)[op.begin - self.at..];
+                (own, self.rest) = rest.split_at_mut(op.end - op.begin);
+                self.at = op.end;
+            }
+            op.refused = self.add::<SHAPE>(op, grant, own).err();
         }
     }
-    let operands = match (arena.exclusive(), op.gathered) {
-        (false, _) => Operands::staged(checked, own),
-        (true, true) => Operands::gathered(arena, checked, own),
-        (true, false) => Operands::in_arena(arena, checked),
-    };
-    add_operation(checked, keys, operands, list)
+
+    /// Adds the operation of one word, which has the given place in staging memory.
+    #[inline(always)]
+    fn add<const SHAPE: u64>(
+        &mut self,
+        op: &StagedOp,
+        grant: &'a Grant<A>,
+        own: &'a mut [u8],
+    ) -> Result<(), Status> {
+        let (checked, arena) = (&op.checked.known::<SHAPE>(), &grant.arena);
+        let carried = op.carried.and_then(|index| self.carried.get(index as usize));
+        let keys = find_keys(checked, grant, carried)?;
+        if checked.makes_nonce {
+            if arena.exclusive() {
+                write_nonce(checked.key, checked.iv, grant)?;
+            } else {
+                own[iv_place(checked)].copy_from_slice(&make_nonce(checked.key, grant)?);
+            }
+        }
+        let operands = match (arena.exclusive(), op.gathered) {
+            (false, _) => Operands::staged(checked, own),
+            (true, true) => Operands::gathered(arena, checked, own),
+            (true, false) => Operands::in_arena(arena, checked),
+        };
+        add_operation::<SHAPE>(checked, keys, operands, self.list)
+    }
 }
 
 /// Makes the completions of all staged words, and writes digests and tags.
@@ -364,7 +398,7 @@ fn write_out<A: Arena>(arena: &A, checked: &CheckedWord, completion: &Completion
 /// Says early what a word will touch.
 #[inline(always)]
 fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
-    if let Source::Span(span) = checked.source {
+    if let Some(span) = checked.source.span() {
         arena.prefetch(span.at, span.len);
     }
     arena.prefetch(checked.iv.at, checked.iv.len);

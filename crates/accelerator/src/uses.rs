@@ -1,6 +1,18 @@
 //! The fields that each opcode uses. All others must be zero, so that they can get a meaning later.
 
-use millstream_cwq::{ControlWord, Flags};
+use millstream_cwq::{ControlWord, Flags, Opcode};
+
+/// Returns true for the opcodes of key pairs.
+#[inline(always)]
+pub(crate) const fn is_of_pair(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt)
+}
+
+/// Returns true when an opcode's words are pieces of messages.
+#[inline(always)]
+pub(crate) const fn is_piece(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
+}
 
 /// The bits of a word that an opcode uses.
 pub(crate) struct Uses {

@@ -120,9 +120,9 @@ fn find_key<'a, A>(
 /// Makes the nonce of a word that asks for one, after [`find_keys`] has found that its key permits that.
 #[cold]
 pub(crate) fn make_nonce<A>(
-    checked: &CheckedWord,
+    key: KeyAt,
     grant: &Grant<A>,
 ) -> Result<[u8; ControlWord::MADE_NONCE_BYTES as usize], Status> {
-    let KeyAt::Slot(bits) = checked.key else { return Err(Status::NonceMissing) };
+    let KeyAt::Slot(bits) = key else { return Err(Status::NonceMissing) };
     grant.keys.make_nonce(Handle::from_bits(bits))
 }

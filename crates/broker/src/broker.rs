@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::grant::{Grant, Phase};
 use crate::idle::Idle;
 use crate::key_ends::KeyEnds;
-use crate::ledger::Ledger;
+use crate::ledger::{Account, Ledger};
 use crate::metrics::{Counters, Metrics};
 use crate::operate::Surveys;
 use crate::place::Door;
@@ -28,6 +28,7 @@ use crate::policy::{Means, Policy};
 use crate::poll::{Interest, Poll, Token};
 use crate::process;
 use crate::stop::Stop;
+use crate::tokens::keeper::Keeper;
 use crate::totals::Totals;
 use crate::untaken::Untaken;
 
@@ -80,6 +81,10 @@ pub struct Broker {
     pub(crate) grants_ever: u64,
     /// The key with which the workers wrap keys: made at the start, and the same for all of them.
     pub(crate) wrapping: SecretBytes,
+    /// The keeper of tokens, if the policy has any kept.
+    pub(crate) keeper: Option<Keeper>,
+    /// The questions about tokens that wait, of each account.
+    pub(crate) asking: BTreeMap<Account, u32>,
 }
 
 impl Broker {
@@ -110,8 +115,9 @@ impl Broker {
         let door = Door::open(&config.socket, inherited, policy.lets_others_in(), refuse, &disposal)
             .map_err(|source| Error::Socket { path: config.socket.clone(), source })?;
         let poll = Poll::new().map_err(Error::system("epoll"))?;
+        let keeper = keeper(&policy)?;
         let workers = config.accelerators + config.private_accelerators;
-        let crew = (0..workers).map(|index| Worker::new(index, &config)).collect();
+        let crew = (0..workers).map(|index| Worker::new(index, &config, keeper.is_some())).collect();
         let mut broker = Broker {
             config,
             poll,
@@ -139,9 +145,14 @@ impl Broker {
             clients_ever: 0,
             grants_ever: 0,
             wrapping: wrapping()?,
+            keeper,
+            asking: BTreeMap::new(),
         };
         broker.wait_for(&broker.preparing, Token::Done)?;
         broker.wait_for(&broker.errands, Token::Done)?;
+        if let Some(keeper) = &broker.keeper {
+            broker.wait_for(keeper, Token::Kept)?;
+        }
         broker.start_workers()?;
         if let Some(config) = &broker.config.metrics {
             let failed = |source| Error::Metrics { address: config.address.clone(), source };
@@ -267,6 +278,11 @@ impl Broker {
                     self.poll.remove(metrics);
                 }
             }
+            Token::Kept => {
+                if let Some(keeper) = &self.keeper {
+                    self.poll.remove(keeper);
+                }
+            }
             Token::Listener | Token::Stop | Token::Done | Token::Ended(_) | Token::Said(_) => {}
         }
     }
@@ -284,6 +300,7 @@ impl Broker {
                 Token::Stop => told = true,
                 Token::Metrics => self.hear_metrics(),
                 Token::Done => self.hear_done(),
+                Token::Kept => self.hear_keeper(),
                 Token::Worker(index) => self.hear_worker(index, event.write),
                 Token::Ended(index) => {
                     if let Some(process) = &mut self.crew[index].process {
@@ -453,7 +470,11 @@ impl Broker {
             say!(self.chatter, by, Kind::Reload, error, %error, "the policy stays as it was");
         })?;
         self.ledger.set_whole(policy.service().whole(&self.means));
+        if policy.tokens().store != self.policy.tokens().store {
+            say!(self.chatter, by, Kind::Reload, warn, "another store of tokens is used after a restart");
+        }
         self.policy = policy;
+        self.keeper.iter().for_each(Keeper::note_policy);
         if let Err(error) = self.door.admit(self.policy.lets_others_in()) {
             say!(self.chatter, by, Kind::Reload, error, error = %plain(&error), "the mode of the socket can't be changed");
         }
@@ -498,6 +519,14 @@ impl Broker {
 /// The warning about a policy with precomputed nonces.
 const PRECOMPUTES: &str = "the policy has `precompute = \"on\"`: whoever restores a snapshot of this machine's memory twice, or reads \
     it, can find the P-256 keys of those whom that is for";
+
+/// Opens the store of the tokens, if there are to be any.
+fn keeper(policy: &Policy) -> Result<Option<Keeper>, Error> {
+    let Some(store) = &policy.tokens().store else { return Ok(None) };
+    let (keeper, origin) = Keeper::open(store).map_err(Error::Store)?;
+    tracing::info!(store = %store.display(), device_secret = ?origin, "tokens are kept");
+    Ok(Some(keeper))
+}
 
 fn load(config: &Config) -> Result<Policy, Error> {
     match &config.policy {

@@ -44,6 +44,10 @@ pub(crate) enum Kind {
     Said,
     /// The policy was to be read again.
     Reload,
+    /// A PIN was tried.
+    Tried,
+    /// The store of the tokens failed.
+    Store,
 }
 
 /// A limit that is used up and comes back.

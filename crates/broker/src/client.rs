@@ -278,6 +278,9 @@ impl Broker {
             Request::Revoke { grant } => self.revoke_for(id, grant),
             Request::Move { grant, worker } => self.move_for(id, grant, worker),
             Request::Reload {} => self.reload_for(id),
+            Request::Tokens {} => self.list_tokens(id),
+            Request::Objects { token, after } => self.list_objects(id, token, after),
+            Request::Changes {} => self.show_changes(id),
             _ => self.refuse(id, Refusal::Message, "this broker does not know the request".to_owned()),
         }
     }

@@ -152,6 +152,8 @@ pub(crate) struct Worker {
     pub(crate) sleeps: u64,
     /// The presignatures, when last counted.
     pub(crate) presigned: Presigned,
+    /// True when it is a vault of tokens.
+    opens_tokens: bool,
     /// The number of processes in a row that did not live long.
     failures: u32,
     pub(crate) restart_at: Option<Instant>,
@@ -160,7 +162,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, config: &Config) -> Self {
+    pub(crate) fn new(index: usize, config: &Config, opens_tokens: bool) -> Self {
         let cpu = (!config.pin.is_empty()).then(|| config.pin[index % config.pin.len()]);
         Worker {
             index,
@@ -172,6 +174,7 @@ impl Worker {
             is_shared: false,
             sleeps: 0,
             presigned: Presigned::default(),
+            opens_tokens,
             failures: 0,
             restart_at: None,
             dying: Vec::new(),
@@ -233,6 +236,7 @@ impl Worker {
         command.arg(format!("--flush-ns={}", held_back.as_nanos()));
         command.arg(format!("--key-memory={}", config.key_memory));
         command.args(self.is_private.then_some("--private-keys"));
+        command.args(self.opens_tokens.then_some("--tokens"));
         command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
         command.args(config.quiet.then_some("--quiet"));
         command.stdin(Stdio::from(OwnedFd::from(control))).stdout(Stdio::null());
@@ -270,6 +274,19 @@ impl Worker {
         process.pending.push_back(Pending { purpose, ticket, given: now, late: false });
         process.wait_for_more(self.index, poll);
         Ok(())
+    }
+
+    /// Tells it something that it does not answer. Returns false where it can't be sent the descriptors.
+    pub(crate) fn tell(&mut self, order: &Order, descriptors: Vec<Shared>, poll: &Poll) -> bool {
+        let Some(process) = &mut self.process else { return true };
+        if let Err(error) = process.link.send(order, descriptors) {
+            if has_run_out(&error) && process.link.take_back() {
+                return false;
+            }
+            process.broken = true;
+        }
+        process.wait_for_more(self.index, poll);
+        true
     }
 
     /// Takes back an order that the worker was not sent yet. Returns false when it was sent.

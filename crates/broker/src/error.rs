@@ -42,6 +42,8 @@ pub enum Error {
         /// The worker's number.
         worker: u32,
     },
+    /// The store of the tokens can't be opened.
+    Store(millstream_store::Error),
     /// The system did not do something that a broker needs.
     System {
         /// The thing that failed.
@@ -89,6 +91,7 @@ impl fmt::Display for Error {
             Error::NotReady { worker } => {
                 write!(f, "worker {worker} did not become ready: see its messages above")
             }
+            Error::Store(error) => error.fmt(f),
             Error::System { what, source } => write!(f, "{what}: {}", plain(source)),
         }
     }
@@ -102,6 +105,7 @@ impl std::error::Error for Error {
             | Error::Metrics { source, .. }
             | Error::Worker { source, .. }
             | Error::System { source, .. } => Some(source),
+            Error::Store(error) => error.source(),
             Error::NoAccelerators | Error::NotReady { .. } => None,
         }
     }

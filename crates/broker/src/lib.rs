@@ -26,6 +26,7 @@
 //! | `link.rs` | messages that are kept until the other side takes them |
 //! | `disposal.rs`, `key_ends.rs` | closing descriptors of strangers that the kernel did not refuse |
 //! | `policy/` | the limits of each user and of the service |
+//! | `tokens/` | the tokens that the service keeps: who may use them, and their store |
 //! | `place.rs` | the socket in the file system |
 //! | `chatter.rs`, `shown.rs`, `said.rs` | rate limits for log lines, the escaping of strangers' texts, and the standard error of workers |
 //! | `metrics/`, `probes.rs` | Prometheus metrics and static tracepoints |
@@ -60,6 +61,7 @@ mod progress;
 mod said;
 mod shown;
 mod stop;
+mod tokens;
 mod totals;
 mod untaken;
 pub mod worker;

@@ -11,6 +11,7 @@ use crate::grant::Phase;
 use crate::ledger::Resource;
 use crate::link::Shared;
 use crate::shown::Shown;
+use crate::tokens::keeper::Keeper;
 
 impl Broker {
     /// Gives a worker an order.
@@ -77,6 +78,9 @@ impl Broker {
                     let key = Secret::new(&self.wrapping);
                     self.order(index, &Order::Wrap { key }, Vec::new(), Purpose::Watch);
                 }
+                if let Some(device) = self.keeper.as_ref().map(Keeper::device) {
+                    self.order(index, &Order::Vault { device }, Vec::new(), Purpose::Watch);
+                }
                 if let Some(page) = self.crew[index].page() {
                     self.order(index, &Order::Watch {}, vec![page], Purpose::Watch);
                 }
@@ -102,8 +106,8 @@ impl Broker {
                 say!(self.chatter, uid, Kind::Failed, warn, worker = index, why = &*why, "{what}");
                 self.take_answer(index, Outcome::Failed(why));
             }
-            // A message of a later version, which no worker of this broker sends.
-            _ => {}
+            // The rest is questions, and messages of a later version, which no worker of this broker sends.
+            question => self.take_question(index, question),
         }
     }
 

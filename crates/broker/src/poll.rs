@@ -19,6 +19,8 @@ pub(crate) enum Token {
     Metrics,
     /// The errands: something was done for a grant.
     Done,
+    /// The keeper of tokens, who has answers.
+    Kept,
     /// A worker's socket.
     Worker(usize),
     /// A worker's process, which has ended.
@@ -32,7 +34,7 @@ pub(crate) enum Token {
 }
 
 /// The first number of a worker.
-const WORKERS: u64 = 5;
+const WORKERS: u64 = 6;
 /// The first number of a client.
 const CLIENTS: u64 = 1 << 32;
 
@@ -44,6 +46,7 @@ impl Token {
             Token::Stop => 2,
             Token::Metrics => 3,
             Token::Done => 4,
+            Token::Kept => 5,
             Token::Worker(index) => WORKERS + 3 * index as u64,
             Token::Ended(index) => WORKERS + 3 * index as u64 + 1,
             Token::Said(index) => WORKERS + 3 * index as u64 + 2,
@@ -59,6 +62,7 @@ impl Token {
             2 => Token::Stop,
             3 => Token::Metrics,
             4 => Token::Done,
+            5 => Token::Kept,
             CLIENTS.. if number.is_multiple_of(2) => Token::Client((number - CLIENTS) / 2),
             CLIENTS.. => Token::Left((number - CLIENTS) / 2),
             _ => {
@@ -167,6 +171,7 @@ mod tests {
             Token::Stop,
             Token::Metrics,
             Token::Done,
+            Token::Kept,
             Token::Worker(0),
             Token::Ended(0),
             Token::Said(0),

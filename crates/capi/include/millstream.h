@@ -97,6 +97,36 @@
 #define MILLSTREAM_USAGE_DERIVE 32
 
 /**
+ * A profile of SRTP: AES-128 in counter mode, HMAC-SHA1 with tags of 10 bytes. The numbers are those of DTLS-SRTP (RFC 5764).
+ */
+#define MILLSTREAM_SRTP_AES128_CM_SHA1_80 1
+
+/**
+ * The same with tags of 4 bytes.
+ */
+#define MILLSTREAM_SRTP_AES128_CM_SHA1_32 2
+
+/**
+ * AES-256 in counter mode, HMAC-SHA1 with tags of 10 bytes (RFC 6188).
+ */
+#define MILLSTREAM_SRTP_AES256_CM_SHA1_80 3
+
+/**
+ * AES-128-GCM, tags of 16 bytes (RFC 7714).
+ */
+#define MILLSTREAM_SRTP_AEAD_AES_128_GCM 7
+
+/**
+ * AES-256-GCM, tags of 16 bytes (RFC 7714).
+ */
+#define MILLSTREAM_SRTP_AEAD_AES_256_GCM 8
+
+/**
+ * The most bytes by which a protected packet is longer: 16 of RTP, 20 of RTCP.
+ */
+#define MILLSTREAM_SRTP_TRAILER 20
+
+/**
  * The result of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, and all others are
  * failures, except that a queue returns MILLSTREAM_STATUS_NOTHING when nothing has ended.
  */
@@ -201,6 +231,14 @@ enum millstream_status
      * There are no random bytes: the kernel gives none, or the accelerator's generator waits for a seed.
      */
     MILLSTREAM_STATUS_RANDOM = 26,
+    /**
+     * A packet with this number was protected or accepted before, or its number is too far behind to know.
+     */
+    MILLSTREAM_STATUS_REPLAYED = 27,
+    /**
+     * A session of SRTP has as many sources as fit.
+     */
+    MILLSTREAM_STATUS_SOURCES = 28,
     /**
      * No operation of the queue has ended; or, when waiting, none is in flight.
      */
@@ -813,6 +851,16 @@ typedef struct millstream_key millstream_key;
 typedef struct millstream_queue millstream_queue;
 
 /**
+ * The side of a session that accepts packets.
+ */
+typedef struct millstream_srtp_receiver millstream_srtp_receiver;
+
+/**
+ * The side of a session that protects packets.
+ */
+typedef struct millstream_srtp_sender millstream_srtp_sender;
+
+/**
  * A message in pieces. It keeps its key.
  */
 typedef struct millstream_stream millstream_stream;
@@ -1240,6 +1288,40 @@ typedef struct millstream_key_options {
      */
     uint32_t reserved[5];
 } millstream_key_options;
+
+/**
+ * One packet to protect, 64 bytes. Set all of it to 0, then its fields.
+ */
+typedef struct millstream_srtp_packet {
+    /**
+     * The sender of the packet.
+     */
+    struct millstream_srtp_sender *sender;
+    /**
+     * The packet of RTP: header and payload.
+     */
+    const uint8_t *packet;
+    /**
+     * Bytes of the packet.
+     */
+    size_t packet_length;
+    /**
+     * The place for the protected packet, apart from everything else that the call names.
+     */
+    uint8_t *output;
+    /**
+     * Bytes of room there; after the call, bytes of the protected packet, or 0 if the packet failed.
+     */
+    size_t output_length;
+    /**
+     * The result, after the call.
+     */
+    millstream_status status;
+    /**
+     * 0.
+     */
+    uint32_t reserved[5];
+} millstream_srtp_packet;
 
 #ifdef __cplusplus
 extern "C" {
@@ -2204,6 +2286,82 @@ millstream_status millstream_queue_import_key_with(struct millstream_queue *queu
                                                    size_t key_length,
                                                    const struct millstream_key_options *options,
                                                    uint64_t *made);
+
+/**
+ * Makes the side of a session that protects packets: `profile` is MILLSTREAM_SRTP_..., and the master key comes with the master salt behind
+ * it, 30 bytes for AES-128 in counter mode, 46 for AES-256, 28 and 44 for GCM. Its handle goes to *made, to be freed with
+ * millstream_srtp_sender_free(). A sender is used by one thread at a time.
+ *
+ * Fails, with NULL in *made, with MILLSTREAM_STATUS_ARGUMENT (no such profile), MILLSTREAM_STATUS_KEY_LENGTH,
+ * MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_srtp_sender_new(uint32_t profile,
+                                             const uint8_t *key_and_salt,
+                                             size_t key_and_salt_length,
+                                             struct millstream_srtp_sender **made);
+
+/**
+ * Zeroises and frees a sender; NULL is fine.
+ */
+void millstream_srtp_sender_free(struct millstream_srtp_sender *sender);
+
+/**
+ * Protects `count` packets of RTP, those of one kind side by side: one packet for many receivers, or packets of many streams. All are
+ * done on return, each with its `status`. Packets of one sender are protected in their order, and each number once: every further packet of one
+ * sender begins a round of its own, so that lanes are fuller where senders differ.
+ *
+ * Returns MILLSTREAM_STATUS_OK when all succeeded, else the status of the first that did not; the others are protected all the same. Fails
+ * with nothing protected with MILLSTREAM_STATUS_NULL (`packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status` may
+ * be MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_OVERLAP, MILLSTREAM_STATUS_RESERVED, MILLSTREAM_STATUS_OUTPUT_LENGTH
+ * (less room than the packet and MILLSTREAM_SRTP_TRAILER bytes), MILLSTREAM_STATUS_DATA_LENGTH (no packet of RTP), MILLSTREAM_STATUS_REPLAYED,
+ * MILLSTREAM_STATUS_SOURCES, MILLSTREAM_STATUS_NONCES_SPENT.
+ */
+millstream_status millstream_srtp_protect_many(struct millstream_srtp_packet *packets,
+                                               size_t count);
+
+/**
+ * Protects a packet of RTCP in place: *length is its bytes before, and those of the protected packet after. `room` is the bytes that are at
+ * `packet`: MILLSTREAM_SRTP_TRAILER more than the packet has.
+ *
+ * Fails, with nothing changed, with MILLSTREAM_STATUS_OUTPUT_LENGTH, MILLSTREAM_STATUS_DATA_LENGTH (no packet of RTCP),
+ * MILLSTREAM_STATUS_SOURCES, MILLSTREAM_STATUS_NONCES_SPENT, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_srtp_protect_rtcp(struct millstream_srtp_sender *sender,
+                                               uint8_t *packet,
+                                               size_t room,
+                                               size_t *length);
+
+/**
+ * Makes the side of a session that accepts packets, as millstream_srtp_sender_new() makes the other, to be freed with
+ * millstream_srtp_receiver_free(); fails as that does.
+ */
+millstream_status millstream_srtp_receiver_new(uint32_t profile,
+                                               const uint8_t *key_and_salt,
+                                               size_t key_and_salt_length,
+                                               struct millstream_srtp_receiver **made);
+
+/**
+ * Zeroises and frees a receiver; NULL is fine.
+ */
+void millstream_srtp_receiver_free(struct millstream_srtp_receiver *receiver);
+
+/**
+ * Accepts a packet of RTP in place: checks its tag, and that it comes once, and decrypts it. *length is its bytes before, and those of the packet
+ * without its tag after.
+ *
+ * Fails, with nothing changed, with MILLSTREAM_STATUS_AUTHENTICATION, MILLSTREAM_STATUS_REPLAYED, MILLSTREAM_STATUS_DATA_LENGTH (no
+ * packet), MILLSTREAM_STATUS_SOURCES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_srtp_unprotect(struct millstream_srtp_receiver *receiver,
+                                            uint8_t *packet,
+                                            size_t *length);
+
+/**
+ * Accepts a packet of RTCP, as millstream_srtp_unprotect() does one of RTP; fails as that does.
+ */
+millstream_status millstream_srtp_unprotect_rtcp(struct millstream_srtp_receiver *receiver,
+                                                 uint8_t *packet,
+                                                 size_t *length);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -9,7 +9,7 @@ use millstream::hash::{Hash, HashKernel};
 use millstream::ipsum::IpChecksum;
 use millstream::{Checksum, Kernel};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, not_a_hash, unknown};
 
 /// An algorithm: a cipher with its mode, a hash, a MAC or a checksum. The numbers never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl AlgorithmCode {
     #[inline]
     pub fn get(self) -> Result<cwq::Algorithm, Failure> {
         let code = u8::try_from(self.0).ok().and_then(cwq::Algorithm::from_code);
-        code.ok_or(Failure::Argument("algorithm", self.0.into()))
+        code.ok_or_else(|| unknown("algorithm", self.0.into()))
     }
 
     /// Returns the algorithm that the number stands for, if it takes a key.
@@ -140,7 +140,7 @@ impl AlgorithmCode {
     #[inline]
     pub fn hash(self) -> Result<Hash, Failure> {
         let algorithm = self.get()?;
-        hash_of(algorithm).ok_or(Failure::Algorithm { given: algorithm.name(), takes: "a hash" })
+        hash_of(algorithm).ok_or_else(|| not_a_hash(algorithm))
     }
 
     /// Returns the checksum that the number stands for.

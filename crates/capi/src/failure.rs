@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use millstream::isolated::{AttachError, KeyRefusal, ServiceRefusal};
 use millstream::queue::Refusal;
-use millstream::{EngineError, Error, cwq};
+use millstream::{EngineError, Error, cwq, srtp};
 
 use crate::status::Status;
 
@@ -70,6 +70,35 @@ impl Failure {
     }
 }
 
+/// A number that stands for nothing. It is made out of line, like all failures that a call on the frequent way can have: the code
+/// that makes one is as long as the rest of a wrapper.
+#[cold]
+#[inline(never)]
+pub fn unknown(name: &'static str, number: u64) -> Failure {
+    Failure::Argument(name, number)
+}
+
+/// A parameter that is NULL.
+#[cold]
+#[inline(never)]
+pub fn null(name: &'static str) -> Failure {
+    Failure::Null(name)
+}
+
+/// An algorithm that is not the hash that was asked for.
+#[cold]
+#[inline(never)]
+pub fn not_a_hash(algorithm: cwq::Algorithm) -> Failure {
+    Failure::Algorithm { given: algorithm.name(), takes: "a hash" }
+}
+
+/// A number that is of no key.
+#[cold]
+#[inline(never)]
+pub fn no_key() -> Failure {
+    cwq::Status::Key.into()
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -114,6 +143,7 @@ fn of_error(error: &Error) -> Status {
     match error {
         Error::Mask(_) | Error::Way(_) => Status::Features,
         Error::Engine(error) => of_engine(*error),
+        Error::Srtp(error) => of_srtp(*error),
         Error::Queue(refusal) => of_refusal(*refusal),
         Error::KeySlots => Status::KeySlots,
         Error::Operation(status) => of_operation(*status),
@@ -123,6 +153,20 @@ fn of_error(error: &Error) -> Status {
         Error::Key(refusal) => of_key_refusal(*refusal),
         Error::NoAnswer(_) => Status::NoAnswer,
         Error::QueuesTaken => Status::QueuesTaken,
+        _ => Status::Other,
+    }
+}
+
+fn of_srtp(error: srtp::Error) -> Status {
+    match error {
+        srtp::Error::KeyLength { .. } => Status::KeyLength,
+        srtp::Error::Malformed => Status::DataLength,
+        srtp::Error::Authentication => Status::Authentication,
+        srtp::Error::Replayed | srtp::Error::Old => Status::Replayed,
+        srtp::Error::Sources => Status::Sources,
+        srtp::Error::Exhausted => Status::NoncesSpent,
+        srtp::Error::Features => Status::Features,
+        srtp::Error::Engine(error) => of_engine(error),
         _ => Status::Other,
     }
 }

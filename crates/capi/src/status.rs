@@ -55,6 +55,10 @@ pub enum Status {
     Order = 25,
     /// There are no random bytes: the kernel gives none, or the accelerator's generator waits for a seed.
     Random = 26,
+    /// A packet with this number was protected or accepted before, or its number is too far behind to know.
+    Replayed = 27,
+    /// A session of SRTP has as many sources as fit.
+    Sources = 28,
 
     /// No operation of the queue has ended; or, when waiting, none is in flight.
     Nothing = 32,
@@ -209,6 +213,8 @@ texts! {
     MidState c"not a mid-state of this algorithm",
     Order c"the call comes in an order that the message does not allow",
     Random c"no random bytes: the kernel gives none to this process, or the accelerator's generator waits for a seed",
+    Replayed c"a packet with this number was there before, or its number is too far behind to know",
+    Sources c"the session has as many sources as fit: begin another",
     Nothing c"nothing has ended",
     Full c"the queue is full: take what has ended, then submit again",
     ArenaFull c"the arena has no room: free buffers, or ask for more arena_bytes",

@@ -9,6 +9,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("queue/mod.rs", include_str!("../src/ffi/queue/mod.rs")),
     ("isolated.rs", include_str!("../src/ffi/isolated.rs")),
     ("usage.rs", include_str!("../src/ffi/usage.rs")),
+    ("srtp.rs", include_str!("../src/ffi/srtp.rs")),
 ];
 const HEADER: &str = include_str!("../include/millstream.h");
 

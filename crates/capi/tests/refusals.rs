@@ -14,6 +14,7 @@ use millstream_c::ffi::direct::*;
 use millstream_c::ffi::isolated::*;
 use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
+use millstream_c::ffi::srtp::*;
 use millstream_c::ffi::stream::*;
 use millstream_c::ffi::usage::*;
 use millstream_c::status::{Status, StatusCode};
@@ -707,4 +708,119 @@ fn no_function_is_left_out() {
     for name in functions {
         assert!(here.contains(&format!("millstream_{name}")), "millstream_{name} is not called");
     }
+}
+
+#[test]
+fn sessions_of_srtp() {
+    let (mut sender, mut receiver) = (null_mut(), null_mut());
+    let (key, at) = ([7; 30], MILLSTREAM_SRTP_AES128_CM_SHA1_80);
+    refused!(Argument, "profile", millstream_srtp_sender_new(9, key.as_ptr(), 30, &mut sender));
+    refused!(KeyLength, "takes 30", millstream_srtp_sender_new(at, key.as_ptr(), 29, &mut sender));
+    refused!(Null, "key_and_salt", millstream_srtp_sender_new(at, null(), 30, &mut sender));
+    refused!(Null, "made", millstream_srtp_sender_new(at, key.as_ptr(), 30, null_mut()));
+    refused!(Argument, "profile", millstream_srtp_receiver_new(0, key.as_ptr(), 30, &mut receiver));
+    refused!(Null, "made", millstream_srtp_receiver_new(at, key.as_ptr(), 30, null_mut()));
+    assert!(sender.is_null() && receiver.is_null());
+    ok!(millstream_srtp_sender_new(at, key.as_ptr(), 30, &mut sender));
+    ok!(millstream_srtp_receiver_new(at, key.as_ptr(), 30, &mut receiver));
+
+    ok!(millstream_srtp_protect_many(null_mut(), 0));
+    refused!(Null, "packets", millstream_srtp_protect_many(null_mut(), 1));
+    let packet = [&[0x80, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7][..], &[5; 20]].concat();
+    let mut place = [0; 52];
+    let mut one: SrtpPacket = unsafe { std::mem::zeroed() };
+    (one.packet, one.packet_length) = (packet.as_ptr(), packet.len());
+    (one.output, one.output_length) = (place.as_mut_ptr(), place.len());
+    refused!(Null, "sender", millstream_srtp_protect_many(&mut one, 1));
+    assert_eq!((one.status, one.output_length), (StatusCode(Status::Null as u32), 0));
+    (one.sender, one.output_length) = (sender, 51);
+    refused!(OutputLength, "52", millstream_srtp_protect_many(&mut one, 1));
+    (one.output_length, one.reserved[4]) = (52, 1);
+    refused!(Reserved, "reserved", millstream_srtp_protect_many(&mut one, 1));
+    (one.output_length, one.reserved[4], one.packet_length) = (52, 0, 11);
+    refused!(DataLength, "no packet", millstream_srtp_protect_many(&mut one, 1));
+    (one.output_length, one.packet_length) = (52, packet.len());
+    one.packet = place.as_ptr();
+    refused!(Overlap, "output", millstream_srtp_protect_many(&mut one, 1));
+    (one.packet, one.output_length) = (packet.as_ptr(), 52);
+    ok!(millstream_srtp_protect_many(&mut one, 1));
+    assert_eq!((one.status, one.output_length), (StatusCode(Status::Ok as u32), 42));
+    one.output_length = 52;
+    refused!(Replayed, "before", millstream_srtp_protect_many(&mut one, 1));
+
+    let mut length = 42;
+    refused!(Null, "receiver", millstream_srtp_unprotect(null_mut(), place.as_mut_ptr(), &mut length));
+    refused!(Null, "length", millstream_srtp_unprotect(receiver, place.as_mut_ptr(), null_mut()));
+    refused!(Null, "packet", millstream_srtp_unprotect(receiver, null_mut(), &mut length));
+    place[30] ^= 1;
+    refused!(
+        Authentication,
+        "authentication",
+        millstream_srtp_unprotect(receiver, place.as_mut_ptr(), &mut length)
+    );
+    place[30] ^= 1;
+    ok!(millstream_srtp_unprotect(receiver, place.as_mut_ptr(), &mut length));
+    assert!(length == packet.len() && place[..length] == packet);
+    refused!(DataLength, "no packet", millstream_srtp_unprotect(receiver, place.as_mut_ptr(), &mut 3));
+
+    let mut report = [0; 48];
+    report[0] = 0x80;
+    let mut length = 28;
+    refused!(Null, "sender", millstream_srtp_protect_rtcp(null_mut(), report.as_mut_ptr(), 48, &mut length));
+    refused!(OutputLength, "48", millstream_srtp_protect_rtcp(sender, report.as_mut_ptr(), 47, &mut length));
+    ok!(millstream_srtp_protect_rtcp(sender, report.as_mut_ptr(), 48, &mut length));
+    assert_eq!(length, 42);
+    ok!(millstream_srtp_unprotect_rtcp(receiver, report.as_mut_ptr(), &mut length));
+    assert_eq!(length, 28);
+    refused!(Null, "receiver", millstream_srtp_unprotect_rtcp(null_mut(), report.as_mut_ptr(), &mut length));
+    unsafe {
+        millstream_srtp_sender_free(sender);
+        millstream_srtp_sender_free(null_mut());
+        millstream_srtp_receiver_free(receiver);
+        millstream_srtp_receiver_free(null_mut());
+    }
+}
+
+/// Packets of the same sender in one call are protected one after another, as are those of different ones at once.
+#[test]
+fn many_packets_of_srtp_of_few_senders() {
+    let at = MILLSTREAM_SRTP_AEAD_AES_128_GCM;
+    let keys: Vec<[u8; 28]> = (0..3).map(|i| [i; 28]).collect();
+    let make = |new: unsafe extern "C" fn(u32, *const u8, usize, *mut *mut SrtpSender) -> Status| {
+        let mut senders = [null_mut(); 3];
+        for (key, sender) in keys.iter().zip(&mut senders) {
+            ok!(new(at, key.as_ptr(), 28, sender));
+        }
+        senders
+    };
+    let (together, alone) = (make(millstream_srtp_sender_new), make(millstream_srtp_sender_new));
+    let packets: Vec<Vec<u8>> =
+        (0..40).map(|i| [&[0x80, 8, 0, i, 0, 0, 0, 0, 0, 0, 0, 7][..], &[i; 160]].concat()).collect();
+    let mut places = vec![[0; 200]; packets.len()];
+    let mut list: Vec<SrtpPacket> = packets
+        .iter()
+        .zip(&mut places)
+        .enumerate()
+        .map(|(i, (packet, place))| SrtpPacket {
+            sender: together[i % 3],
+            packet: packet.as_ptr(),
+            packet_length: packet.len(),
+            output: place.as_mut_ptr(),
+            output_length: place.len(),
+            status: StatusCode(99),
+            reserved: [0; 5],
+        })
+        .collect();
+    // One of them comes twice.
+    (list[39].packet, list[39].packet_length) = (packets[36].as_ptr(), packets[36].len());
+    refused!(Replayed, "operation 39", millstream_srtp_protect_many(list.as_mut_ptr(), list.len()));
+    for (i, done) in list.iter().enumerate().take(39) {
+        let mut place = [0; 200];
+        let mut one =
+            SrtpPacket { sender: alone[i % 3], output: place.as_mut_ptr(), output_length: 200, ..*done };
+        ok!(millstream_srtp_protect_many(&mut one, 1));
+        assert_eq!((one.status, one.output_length), (done.status, done.output_length), "packet {i}");
+        assert!(place == places[i], "packet {i}");
+    }
+    together.into_iter().chain(alone).for_each(|sender| unsafe { millstream_srtp_sender_free(sender) });
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use millstream::isolated::ServiceError;
+use millstream::isolated::{ServiceError, ServiceKeyError};
 use millstream::tally::TallyError;
 use millstream_cpu::MaskError;
 use millstream_files as files;
@@ -122,8 +122,12 @@ pub enum Error {
     Serve(String),
     /// A program can't be traced.
     Trace(String),
+    /// A backup can't be made, read or removed.
+    Backup(millstream_backup::Error),
     /// A token or its store can't be used.
     Store(millstream_store::Error),
+    /// The keys of SoftHSM2 can't be read.
+    SoftHsm(files::softhsm::Error),
     /// A key can't be used like that, or not be made.
     Key(String),
     /// Known answers were wrong: the number of kernels that failed.
@@ -202,6 +206,10 @@ impl fmt::Display for Error {
             Error::Service(error) => error.fmt(f),
             Error::Tally(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
+            // The store chose the text of its error, so it may be anything.
+            Error::Backup(error) => f.write_str(&shown::lines(&error.to_string())),
+            // Labels of tokens are anyone's text.
+            Error::SoftHsm(error) => f.write_str(&shown::text(&error.to_string())),
             Error::Serve(why) | Error::Trace(why) | Error::Key(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
@@ -234,9 +242,33 @@ impl From<millstream::Error> for Error {
     }
 }
 
+impl From<ServiceKeyError> for Error {
+    fn from(error: ServiceKeyError) -> Self {
+        match error {
+            ServiceKeyError::Failed(error) => error.into(),
+            error => Error::Key(error.to_string()),
+        }
+    }
+}
+
+impl From<millstream_backup::Error> for Error {
+    fn from(error: millstream_backup::Error) -> Self {
+        match error {
+            error @ millstream_backup::Error::Location(_) => Error::Usage(error.to_string()),
+            error => Error::Backup(error),
+        }
+    }
+}
+
 impl From<millstream_store::Error> for Error {
     fn from(error: millstream_store::Error) -> Self {
         Error::Store(error)
+    }
+}
+
+impl From<files::softhsm::Error> for Error {
+    fn from(error: files::softhsm::Error) -> Self {
+        Error::SoftHsm(error)
     }
 }
 

@@ -76,8 +76,9 @@ fn other_spellings_and_getopt_rules() {
     place
         .words("digest -a md5 -a sha256 a")
         .bad(2, &["'--algorithm <ALGORITHM>' cannot be used multiple times"]);
-    // Everything after the first operand is an operand.
-    let after = place.words("digest -a sha256 a -v").text();
+    // An option may follow an operand, and after two hyphens all are operands.
+    assert!(place.words("digest -a sha256 a -v").text().starts_with("sha256 (a) = "));
+    let after = place.words("digest -a sha256 -- a -v").text();
     assert_eq!(after, format!("(a) = {expected}(-v) = {expected}"));
     // The next word is the argument, whatever it looks like.
     place.words("digest -a -v").bad(1, &["unknown algorithm -- -v"]);

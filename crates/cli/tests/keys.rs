@@ -302,10 +302,22 @@ fn files_are_encrypted_and_authenticated_with_keys_of_a_token() {
     tokens.key("generate p-256 -K pair").good();
     tokens.key("export -K files --form raw -o files.key").good();
     tokens.key("export -K codes --form raw -o codes.key").good();
-    // What a token's key does, the same key in a file undoes.
+    // The key of a token seals a key of the file's own, so that it need not leave its token for that.
     tokens.run("encrypt -K files -T web --pin-file pin -i plain -o sealed").good();
-    assert_eq!(tokens.0.words("decrypt -k files.key -i sealed").text(), "a file\n");
+    assert!(tokens.0.read("sealed").starts_with(b"Millstrk"));
     assert_eq!(tokens.run("decrypt -K files --pin-file pin -i sealed").text(), "a file\n", "the only token");
+    tokens.0.words("decrypt -k files.key -i sealed").bad(2, &["under a key of a token", "-K"]);
+    tokens.0.words("decrypt -i sealed").bad(2, &["under a key of a token", "-K"]);
+    // A file that was encrypted with the same key in a file is opened, too.
+    tokens.0.words("encrypt -k files.key -i plain -o direct").good();
+    assert_eq!(tokens.run("decrypt -K files --pin-file pin -i direct").text(), "a file\n");
+    tokens.key("generate aes -K others").good();
+    tokens.run("decrypt -K others --pin-file pin -i sealed").bad(1, &["sealed"]);
+    let mut forged = tokens.0.read("sealed");
+    forged[30] ^= 1;
+    tokens.0.write("forged", forged);
+    tokens.run("decrypt -K files --pin-file pin -i forged").bad(1, &["forged"]);
+    // An option may follow the files.
     let code = tokens.0.words("mac -a sha256_hmac -K codes -T web --pin-file pin --store store plain").text();
     assert_eq!(code, tokens.0.words("mac -a sha256_hmac -k codes.key plain").text());
     tokens.run("encrypt -K one-way --pin-file pin -i plain -o once").good();

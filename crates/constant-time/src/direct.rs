@@ -3,7 +3,7 @@
 use millstream_cpu::Features;
 use millstream_engines::aead::{Aead, AeadStream};
 use millstream_engines::chacha20poly1305::{CHACHA20_POLY1305, ChaCha20Poly1305};
-use millstream_engines::gcm::{GCM, Gcm};
+use millstream_engines::gcm::{GCM, Gcm, POLYVAL, Polyval};
 use millstream_engines::hash::{Hash, HashKernel, Hasher};
 use millstream_engines::hkdf::Hkdf;
 use millstream_engines::hmac::HmacKey;
@@ -182,7 +182,11 @@ macro_rules! mac {
 
 fn keyed(row: Row, key: usize) -> Option<Vec<Trial>> {
     match row.algorithm {
-        "aes-ecb" => block_mode!(row, key, aes::ECB, aes::Ecb),
+        "aes-ecb" => {
+            let mut trials = block_mode!(row, key, aes::ECB, aes::Ecb)?;
+            trials.extend(crate::blocks::trials(row, key)?);
+            Some(trials)
+        }
         "aes-cbc" => block_mode!(row, key, aes::CBC, aes::Cbc),
         "aes-ctr" => stream_mode!(row, key, aes::CTR, aes::Ctr),
         "aes-cfb128" => stream_mode!(row, key, aes::CFB, aes::Cfb),
@@ -231,6 +235,18 @@ fn keyed(row: Row, key: usize) -> Option<Vec<Trial>> {
                 k.verify(1, 2, 1, data, 8 * data.len() - 3, tag)
             }
         ),
+        "polyval" => {
+            let bound = POLYVAL.named(row.features, row.name)?;
+            let what = "hash".to_owned();
+            Some(vec![Trial::new(row.algorithm, bound.kernel(), what, key, LENS, move |key, parts| {
+                for part in parts {
+                    let mut hash = Polyval::with_kernel(bound, key.first_chunk().expect("16 bytes"));
+                    hash.absorb(part.data);
+                    let value = hash.value();
+                    part.put(&value);
+                }
+            })])
+        }
         "rc4" => {
             let bound = RC4.named(row.features, row.name)?;
             let what = format!("apply, key of {key} bytes");

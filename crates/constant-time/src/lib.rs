@@ -10,6 +10,7 @@
 //! this crate does not know is an error.
 #![deny(unsafe_code)]
 
+mod blocks;
 mod direct;
 mod lanes;
 #[cfg(target_arch = "x86_64")]

@@ -14,8 +14,8 @@
 //! | `side_by_side.rs` | the messages in their lanes, written once for several tiers |
 //! | `arch/` | one file for each processor tier |
 //!
-//! [`blocks`], [`cmac`], [`hash`], [`hkdf`], [`hmac`], [`keywrap`] and [`tls`] are constructions over the engines, and have
-//! no portable kernel of their own.
+//! [`blocks`], [`cmac`], `ff1`, [`fernet`], [`gcm_siv`], [`hash`], [`hkdf`], [`hmac`], [`keywrap`], [`siv`], [`tls`] and [`xaes`]
+//! are constructions over the engines, and have no portable kernel of their own.
 //!
 //! A key or a state is bound to a kernel when it is made, from a [`Features`](millstream_cpu::Features)
 //! value, and keeps that binding: an operation never detects anything. The tables, the binding and the
@@ -103,7 +103,11 @@ pub mod chacha20poly1305;
 pub mod cmac;
 pub mod crc;
 pub mod des;
+pub mod fernet;
+#[cfg(feature = "ff1")]
+pub mod ff1;
 pub mod gcm;
+pub mod gcm_siv;
 pub mod hash;
 pub mod hkdf;
 pub mod hmac;
@@ -117,8 +121,10 @@ pub mod sha1;
 pub mod sha256;
 pub mod sha3;
 pub mod sha512;
+pub mod siv;
 pub mod sm4;
 pub mod tls;
+pub mod xaes;
 
 pub use millstream_kernel::{self as kernel, compare, error, inout, lanes};
 pub use millstream_kernel::{
@@ -134,6 +140,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&aes::CFB,
         &&gcm::GCM,
         &&gcm::GCM_LANES,
+        &&gcm::POLYVAL,
         &&aes::XTS,
         &&aes::CMAC,
         &&aes::CBC_LANES,

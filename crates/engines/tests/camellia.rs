@@ -52,23 +52,31 @@ fn reference_ctr(key: &[u8], counter: [u8; 16], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// RFC 3713 appendix A.
+/// RFC 3713 appendix A: keys of 128 bits.
 #[test]
 fn miri_examples_of_the_standard() {
+    examples(&[("0123456789abcdeffedcba9876543210", "67673138549669730857065648eabe43")]);
+}
+
+/// RFC 3713 appendix A: longer keys, which are more of the same rounds.
+#[test]
+fn miri_long_examples_of_longer_keys() {
+    examples(&[
+        ("0123456789abcdeffedcba98765432100011223344556677", "b4993401b3e996f84ee5cee7d79b09b9"),
+        (
+            "0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff",
+            "9acc237dff16d76c20ef7c919e3a7509",
+        ),
+    ]);
+}
+
+fn examples(keys: &[(&str, &str)]) {
     let plain = hex("0123456789abcdeffedcba9876543210");
     let mut ran = Ran::new("camellia-ecb, RFC 3713");
     for kernel in ECB.available(Features::hardware()) {
-        for (key, cipher) in [
-            ("0123456789abcdeffedcba9876543210", "67673138549669730857065648eabe43"),
-            ("0123456789abcdeffedcba98765432100011223344556677", "b4993401b3e996f84ee5cee7d79b09b9"),
-            (
-                "0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff",
-                "9acc237dff16d76c20ef7c919e3a7509",
-            ),
-        ] {
+        for (key, cipher) in keys {
             let ecb = Ecb::with_kernel(kernel, &hex(key)).unwrap();
-            // One block alone, and enough to fill each width; longer keys are only more of the same
-            // rounds, for which Miri needs not wait.
+            // One block alone, and enough to fill each width.
             let counts: &[usize] = match (cfg!(miri), key.len()) {
                 (true, 32) => &[1, 33],
                 (true, _) => &[1],
@@ -146,11 +154,11 @@ const CTR_VECTORS: [(&str, &str, &str, &str); 9] = [
     ),
 ];
 
-/// Under Miri one of each key length.
+/// Under Miri one with a key of 128 bits: the counter is the same for all.
 #[test]
 fn miri_counter_mode_vectors() {
     for kernel in CTR.available(Features::hardware()) {
-        for (key, counter, plain, cipher) in CTR_VECTORS.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
+        for (key, counter, plain, cipher) in CTR_VECTORS.into_iter().take(if cfg!(miri) { 1 } else { 9 }) {
             let ctr = Ctr::with_kernel(kernel, &hex(key)).unwrap();
             let mut data = hex(plain);
             let mut stream = ByteStream::new(&ctr, &hex(counter), Encrypt).unwrap();

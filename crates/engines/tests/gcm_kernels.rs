@@ -490,6 +490,10 @@ fn miri_small() {
         ran.kernel(gcm.kernel().name);
     }
     for len in [0, 1, 15, 16, 33, 48, 64, 65, 130, 260, 545, 1100] {
+        // Of lengths that take the same path an interpreter takes one.
+        if cfg!(miri) && [1, 16, 48, 65, 545].contains(&len) {
+            continue;
+        }
         let expected = reference(&[3; 16], &[5; 12], &plain[..len % 37], &plain[..len]);
         for gcm in &gcms {
             // Bitsliced, at a tenth of a second a block in Miri, and one path for all lengths.

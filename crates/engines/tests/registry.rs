@@ -35,6 +35,7 @@ fn names_are_unique_and_say_their_tier() {
         "aes-ctr",
         "aes-cfb128",
         "aes-gcm",
+        "polyval",
         "aes-xts",
         "aes-cmac",
         "aes-cbc-lanes",

@@ -27,6 +27,19 @@ pub enum Error {
         /// The segment's number, from 0.
         segment: u64,
     },
+    /// The stream ends without the short chunk that its format has at the end.
+    CutOff,
+    /// The message is not of this key and context.
+    Committed,
+    /// None of the keys at hand opens the file.
+    NoKey {
+        /// The kinds of keys that do, in words.
+        kinds: String,
+        /// True when keys of such a kind were tried.
+        fitting: bool,
+    },
+    /// The service that holds the key failed, for this reason.
+    Service(String),
     /// The header asks for more than is allowed.
     Limit {
         /// The quantity, with its unit.
@@ -61,10 +74,20 @@ impl fmt::Display for Error {
                 "segment {segment} does not authenticate: the file was changed or cut off, or the key, \
                  the passphrase or the associated data is not the one it was encrypted with"
             ),
+            Error::CutOff => f.write_str("ends without its last chunk: the file was cut off"),
+            Error::Committed => f.write_str(
+                "was not made with this key, or what stands in front of the message was changed; name the key it was made with",
+            ),
+            Error::NoKey { kinds, fitting: true } => {
+                write!(f, "the key or the passphrase is not the one it was sealed for ({kinds})")
+            }
+            Error::NoKey { kinds, fitting: false } => {
+                write!(f, "it was sealed for {kinds}; name that with -k, --passphrase-file, --identity or --isolated")
+            }
             Error::Limit { what, given, most } => {
                 write!(f, "asks for {given} {what}; at most {most} are allowed")
             }
-            Error::Keyset(why) | Error::Key(why) => f.write_str(why),
+            Error::Keyset(why) | Error::Key(why) | Error::Service(why) => f.write_str(why),
             Error::Engine(error) => error.fmt(f),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
         }
@@ -86,7 +109,7 @@ impl From<getrandom::Error> for Error {
 }
 
 /// Returns the system's message without the number that Rust appends.
-fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {
         Some(end) => text[..end].to_owned(),

@@ -1,4 +1,4 @@
-//! File formats: encrypted files of Tink, of `openssl enc`, of Solaris, and ciphertext alone; and keys.
+//! File formats: encrypted files of Tink, of `openssl enc`, of Solaris, of age, C2SP's, and ciphertext alone; and keys.
 //!
 //! A format turns a key and a stream's header into a [`Job`]: the bytes to write first, the way to cut the
 //! stream, and the workers for its pieces. [`pipeline`] passes the pieces through them, over several threads
@@ -21,16 +21,22 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `tink.rs`, `openssl.rs`, `solaris.rs`, `raw.rs` | one format each |
+//! | `chunked.rs`, `envelope/` | C2SP's chunked encryption, and files that have their wrapped key in front of it |
+//! | `age/` | the files of age, to decrypt |
 //! | `small.rs` | many small files of Tink at once |
-//! | `keyset.rs`, `passphrase.rs` | Tink's keysets, and the preamble for a passphrase in place of a key |
+//! | `keyset.rs`, `passphrase.rs`, `sealed_key.rs` | Tink's keysets, and the preambles for a passphrase, or a key of a token, in place of a key |
 //! | `key/` | keys in files: PKCS#8, SEC 1, PKCS#1, JSON Web Keys, keysets and bytes |
+//! | `softhsm/` | the keys in a folder of SoftHSM2 |
 //! | `detect.rs` | the recognition of formats |
 //! | `cipher.rs`, `pbkdf2.rs` | the ciphers and the key derivation in formats |
 //! | `job.rs`, `pipeline.rs` | a stream that is ready to be computed, and the path of its pieces |
 #![forbid(unsafe_code)]
 
+pub mod age;
+pub mod chunked;
 pub mod cipher;
 mod detect;
+pub mod envelope;
 mod error;
 mod job;
 pub mod key;
@@ -40,7 +46,9 @@ pub mod passphrase;
 pub mod pbkdf2;
 pub mod pipeline;
 pub mod raw;
+pub mod sealed_key;
 pub mod small;
+pub mod softhsm;
 pub mod solaris;
 pub mod tink;
 

@@ -122,12 +122,20 @@ impl Preamble {
     /// # Errors
     /// [`Error::NotThisFormat`] when Argon2 does not accept the parameters or the passphrase.
     pub fn key(&self, passphrase: &[u8]) -> Result<Key, Error> {
+        Key::new(&*self.derive(passphrase)?)
+    }
+
+    /// Makes the 32 bytes of which [`Preamble::key`] is made.
+    ///
+    /// # Errors
+    /// As for [`Preamble::key`].
+    pub fn derive(&self, passphrase: &[u8]) -> Result<Zeroizing<[u8; 32]>, Error> {
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.parameters()?);
         let mut key = Zeroizing::new([0; 32]);
         argon2
             .hash_password_into(passphrase, &self.salt, &mut *key)
             .map_err(|error| Error::NotThisFormat { format: FORMAT, why: format!("Argon2: {error}") })?;
-        Key::new(&*key)
+        Ok(key)
     }
 
     /// Returns the stream's associated data: the preamble, then the user's.

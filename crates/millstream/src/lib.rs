@@ -56,6 +56,7 @@ pub mod nonce;
 pub mod queue;
 mod random;
 mod refusal;
+pub mod srtp;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -66,10 +67,12 @@ pub use millstream_accelerator::{
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
+#[cfg(feature = "ff1")]
+pub use millstream_engines::ff1;
 pub use millstream_engines::{
     AlgorithmInfo, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
-    chacha20poly1305, cmac, compare, crc, des, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, keywrap, md5,
-    modes, rc4, sha1, sha3, sha256, sha512, sm4, tls,
+    chacha20poly1305, cmac, compare, crc, des, fernet, gcm, gcm_siv, hash, hkdf, hmac, ipsum, kasumi, kernel,
+    keywrap, md5, modes, rc4, sha1, sha3, sha256, sha512, siv, sm4, tls, xaes,
 };
 pub use millstream_publickey as publickey;
 pub use millstream_shm::tally;
@@ -149,6 +152,8 @@ pub enum Error {
     Way(WayError),
     /// An engine refused or failed.
     Engine(EngineError),
+    /// A packet of SRTP was not protected, or is not accepted; or a session can't be had.
+    Srtp(srtp::Error),
     /// A queue refused a request, or could not be made.
     Queue(queue::Refusal),
     /// Every key slot is taken: remove a key first.
@@ -163,8 +168,13 @@ pub enum Error {
     Attach(isolated::AttachError),
     /// No nonce is given out.
     Nonce(nonce::NonceError),
-    /// The service refused what was asked about a key.
+    /// The service refused what was asked about a key, or about a token.
     Key(isolated::KeyRefusal),
+    /// The PIN of a token was wrong.
+    WrongPin {
+        /// The tries that are left.
+        left: u8,
+    },
     /// The service did not answer within the limit.
     NoAnswer(std::time::Duration),
     /// Every queue of the grant is taken.
@@ -177,6 +187,7 @@ impl fmt::Display for Error {
             Error::Mask(error) => error.fmt(f),
             Error::Way(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
+            Error::Srtp(error) => error.fmt(f),
             Error::Queue(refusal) => refusal.fmt(f),
             Error::KeySlots => {
                 f.write_str("every key slot is taken: remove a key first, or configure more key_slots")
@@ -187,6 +198,12 @@ impl fmt::Display for Error {
             }
             Error::Attach(error) => error.fmt(f),
             Error::Nonce(error) => error.fmt(f),
+            Error::Key(refusal) if refusal.is_about_tokens() => refusal.fmt(f),
+            Error::WrongPin { left: 0 } => {
+                f.write_str("wrong PIN, and the last try: the security officer sets another user PIN")
+            }
+            Error::WrongPin { left: 1 } => f.write_str("wrong PIN; 1 try is left"),
+            Error::WrongPin { left } => write!(f, "wrong PIN; {left} tries are left"),
             Error::Key(refusal) => write!(f, "the key was refused: {refusal}"),
             Error::NoAnswer(limit) => write!(
                 f,
@@ -213,12 +230,14 @@ impl std::error::Error for Error {
             Error::Mask(error) => error.source(),
             Error::Way(error) => error.source(),
             Error::Engine(error) => error.source(),
+            Error::Srtp(error) => error.source(),
             Error::Queue(refusal) => refusal.source(),
             Error::Operation(status) => status.source(),
             Error::Attach(error) => error.source(),
             Error::Nonce(error) => error.source(),
             Error::Key(refusal) => refusal.source(),
             Error::KeySlots
+            | Error::WrongPin { .. }
             | Error::Thread(_)
             | Error::Memory(_)
             | Error::NoAnswer(_)
@@ -266,6 +285,12 @@ impl From<queue::Refused> for Error {
 impl From<cwq::Status> for Error {
     fn from(status: cwq::Status) -> Self {
         Error::Operation(status)
+    }
+}
+
+impl From<srtp::Error> for Error {
+    fn from(error: srtp::Error) -> Self {
+        Error::Srtp(error)
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! program ── C functions (abi) ── sessions ── operations ── engines
-//!                                    └─ slots ── objects ── the store of tokens
+//!                                    └─ slots ── objects ── a store of files, or the service
 //! ```
 //!
 //! The module offers the interfaces 2.40, 3.0 and 3.2 by `C_GetInterface`, and 2.40 by `C_GetFunctionList`. Sessions, public attributes and
-//! search are in the process of the program; `token` says how it shares a store with others.
+//! search are in the process of the program. So are the keys of a store of files; those of the service are not, and operations with them go there.
 //!
 //! # Threads and forks
 //! Calls in different sessions do not wait for each other, but for the moment in which a table is changed. A forked child has to initialise

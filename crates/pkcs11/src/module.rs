@@ -13,7 +13,8 @@ use millstream::isolated::PerProcess;
 use crate::operation::pending::Gathering;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 use crate::session::{Session, Sessions};
-use crate::token::{Slot, Store, config};
+use crate::token::store::Store;
+use crate::token::{Slot, config};
 
 /// The module, once in each process.
 static PROCESS: PerProcess<Process> = PerProcess::new();
@@ -33,7 +34,7 @@ pub struct Module {
     pub sessions: Sessions,
     /// The signatures that asynchronous sessions wait for.
     pub gathering: Gathering,
-    store: Option<Arc<Store>>,
+    store: Arc<Store>,
     slots: RwLock<Vec<Arc<Slot>>>,
     handles: Arc<AtomicU64>,
     finalised: AtomicBool,
@@ -61,7 +62,7 @@ impl Module {
         let _changing = process.changing.lock().unwrap_or_else(PoisonError::into_inner);
         demand(process.module.load(Ordering::Acquire).is_null(), CKR_CRYPTOKI_ALREADY_INITIALIZED)?;
         let features = millstream::features().map_err(|_| Refusal(CKR_GENERAL_ERROR))?;
-        let store = config::store()?.map(|folder| Arc::new(Store::new(folder, features)));
+        let store = Arc::new(Store::new(config::place()?, features));
         let module = Module {
             features,
             sessions: Sessions::default(),
@@ -89,6 +90,7 @@ impl Module {
         module.sessions.close_all(None);
         let slots = std::mem::take(&mut *module.slots.write().unwrap_or_else(PoisonError::into_inner));
         drop(slots);
+        module.store.disconnect();
         let _waiting = module.event.0.lock().unwrap_or_else(PoisonError::into_inner);
         module.event.1.notify_all();
         Ok(())
@@ -102,29 +104,35 @@ impl Module {
         self.sessions.get(handle)
     }
 
-    /// Looks for tokens that came since the last look, and returns all slots: one for each token, and one for a new token.
+    /// Looks for tokens that came since the last look, and returns all slots: one for each token, and one for a new token. A slot keeps its number and its
+    /// token, whether there is such a token any more or not.
     ///
     /// # Errors
     /// Those of the store.
     pub fn look(&self) -> Outcome<Vec<Arc<Slot>>> {
-        let Some(store) = &self.store else { return Ok(Vec::new()) };
-        let tokens = store.tokens()?;
+        let tokens = match self.store.tokens() {
+            // Without a service there is nothing to show that was not seen before.
+            Err(Refusal(CKR_DEVICE_REMOVED)) => Vec::new(),
+            tokens => tokens?,
+        };
+        let takes_new = self.store.takes_new(&tokens);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let add = |slots: &mut Vec<Arc<Slot>>, token| {
             let id = slots.len() as CK_SLOT_ID;
-            slots.push(Arc::new(Slot::new(id, Arc::clone(store), token, Arc::clone(&self.handles))));
+            let (store, handles) = (Arc::clone(&self.store), Arc::clone(&self.handles));
+            slots.push(Arc::new(Slot::new(id, self.features, store, token, handles)));
         };
-        for info in tokens {
-            if slots.iter().any(|slot| slot.token() == Ok(info.token)) {
+        for token in tokens.into_iter().map(|listed| listed.info.token) {
+            if slots.iter().any(|slot| slot.token() == Ok(token)) {
                 continue;
             }
             // A token that another program made takes the place that waited for one.
             match slots.iter().find(|slot| slot.token().is_err()) {
-                Some(slot) => slot.holds(info.token),
-                None => add(&mut slots, Some(info.token)),
+                Some(slot) => slot.holds(token),
+                None => add(&mut slots, Some(token)),
             }
         }
-        if slots.iter().all(|slot| slot.token().is_ok()) {
+        if takes_new && slots.iter().all(|slot| slot.token().is_ok()) {
             add(&mut slots, None);
         }
         Ok(slots.clone())

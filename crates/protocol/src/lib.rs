@@ -21,16 +21,18 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod attributes;
 mod code;
 mod messages;
 mod place;
 mod secure;
 
+pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
 pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
-    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, Use, UseStatus, Wanted,
-    WorkerStatus,
+    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenStatus, Use, UseStatus,
+    Wanted, WorkerStatus,
 };
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
 

@@ -193,6 +193,28 @@ fields! {
     }
 }
 
+fields! {
+    /// A token as who may use it sees it without a PIN.
+    TokenStatus {
+        /// The serial number.
+        token: u128,
+        /// The label.
+        label: String,
+        /// True when there is a user PIN.
+        has_user_pin: bool,
+        /// The tries of the user PIN that are left.
+        user_tries_left: u8,
+        /// The tries of the security officer's PIN that are left.
+        officer_tries_left: u8,
+        /// The number of objects.
+        objects: u32,
+        /// The number of changes so far, of objects and PINs.
+        changes: u64,
+        /// True when the client may change the token.
+        manages: bool,
+    }
+}
+
 numbered! {
     /// The reason why a broker refused.
     Refusal {
@@ -218,6 +240,10 @@ numbered! {
         NotNow = 10 "the service grants this user nothing at the moment",
         /// Only operators may do that.
         NotOperator = 11 "this user is no operator of the service",
+        /// The service keeps no tokens.
+        NoTokens = 12 "the service keeps no tokens",
+        /// There is no such token, or this user may not use it.
+        NoSuchToken = 13 "there is no such token, or this user may not use it",
     }
 }
 
@@ -257,6 +283,82 @@ numbered! {
         Wrapped = 15 "the key was wrapped by another service, or for other usages, or before this one was started again: import the key again",
         /// The worker has made a key of RSA just now, and does other things first.
         Busy = 16 "the worker has just made a key of RSA, which takes long, and serves others first: ask again in a moment",
+        /// The service keeps no tokens.
+        NoTokens = 17 "the service keeps no tokens: its policy needs a [tokens] section",
+        /// There is no such token, or this user may not use it.
+        NoSuchToken = 18 "the service keeps no such token, or its policy does not let this user use it",
+        /// The token is not open in this grant.
+        TokenClosed = 19 "the token is not open here: open it with its PIN",
+        /// The token has no such object.
+        NoSuchObject = 20 "the token has no such key",
+        /// The PIN was wrong too often.
+        PinLocked = 21 "the PIN was wrong too often and is locked: the security officer sets another user PIN",
+        /// The token has no user PIN.
+        NoUserPin = 22 "the token has no user PIN yet: the security officer sets one",
+        /// The PIN has a length that PINs don't have.
+        PinLength = 23 "a PIN has 4 to 255 bytes: choose another",
+        /// The token was made with another device secret.
+        OtherDevice = 24 "the token was made with another device secret: restore the one of the machine that made it",
+        /// The policy lets this user use the token and not change it.
+        NotManager = 25 "the policy lets this user use the token, and not change it: have the user named under `managers`",
+        /// The store's file is not what was sealed.
+        Forged = 26 "the token is not what was sealed: somebody changed the file of the store; restore a backup",
+        /// The disk is full.
+        StoreFull = 27 "the disk of the store is full, and nothing was changed: free some space",
+        /// The store can't be read or written.
+        Store = 28 "the store can't be read or written: the log of the service says why",
+        /// The attributes and the key are too long together.
+        TooLong = 29 "the key with its attributes is too long for the service, which takes some 3800 bytes",
+        /// A token has that label already.
+        TokenExists = 30 "a token has that label already: choose another",
+        /// No more tokens may be open.
+        TokensOpen = 31 "as many tokens are open as may be: close one",
+        /// The key in the token is not meant for that.
+        TokenUsage = 32 "the key in the token is not for all of this: ask for fewer usages",
+        /// The key in the token is of another kind.
+        TokenKind = 33 "the key in the token is of another kind than the algorithm takes",
+        /// The PIN does not allow that.
+        PinRole = 34 "the PIN with which the token was opened does not allow that: use the other one",
+        /// The attributes are none that the key can have.
+        Attributes = 35 "the key can't have these attributes: its kind, its length and its public key stay, and it becomes no more exportable",
+        /// Too much is asked of tokens at once.
+        TokensBusy = 36 "others ask for tokens, and PINs take long to try: ask again in a moment",
+        /// This user tried too many wrong PINs.
+        UserTries = 37 "this user has tried five wrong PINs of this token in a row, and tries no more: the security officer sets a new PIN, or the service is started again",
+        /// A text has a length that such texts don't have.
+        TextLength = 38 "a label of a token has 1 to 32 bytes: choose another",
+    }
+}
+
+impl KeyRefusal {
+    /// Returns true when it is about a token rather than a key of the grant.
+    pub fn is_about_tokens(self) -> bool {
+        use KeyRefusal::*;
+        matches!(
+            self,
+            NoTokens
+                | NoSuchToken
+                | TokenClosed
+                | NoSuchObject
+                | PinLocked
+                | NoUserPin
+                | PinLength
+                | OtherDevice
+                | NotManager
+                | Forged
+                | StoreFull
+                | Store
+                | TooLong
+                | TokenExists
+                | TokensOpen
+                | TokenUsage
+                | TokenKind
+                | PinRole
+                | Attributes
+                | TokensBusy
+                | UserTries
+                | TextLength
+        )
     }
 }
 
@@ -286,6 +388,17 @@ messages! {
         }
         /// Reads the policy file again. The answer is [`Reply::End`].
         Reload = 5 {}
+        /// Asks for the tokens that the client may use. The answer is [`Reply::Token`] for each, then [`Reply::End`].
+        Tokens = 6 {}
+        /// Asks for objects of a token, in ascending order. The answer is [`Reply::Objects`].
+        Objects = 7 {
+            /// The token's serial number.
+            token: u128,
+            /// The object after which they begin; 0 for the first.
+            after: u128,
+        }
+        /// Asks for the page whose word 0 counts the changes of all tokens. The answer is [`Reply::Changes`].
+        Changes = 8 {}
     }
 }
 
@@ -322,6 +435,21 @@ messages! {
             /// The party, and the amounts.
             status: UseStatus,
         }
+        /// A token.
+        Token = 7 {
+            /// The facts that its users may know without a PIN.
+            status: TokenStatus,
+        }
+        /// Objects of a token, as many as fit.
+        Objects = 8 {
+            /// The identifier of each and its attributes, as the store encodes them. Only a worker that has opened the token knows that they are
+            /// authentic.
+            objects: Vec<(u128, Vec<u8>)>,
+            /// True when there are more.
+            more: bool,
+        }
+        /// The page that counts the changes of tokens. One descriptor comes along; nobody but the broker can write there.
+        Changes = 9 {}
     }
 }
 
@@ -383,6 +511,138 @@ messages! {
             /// The wrapped key.
             bytes: Secret,
         }
+        /// Opens a token with a PIN. The answer is [`KeyReply::Opened`] or [`KeyReply::WrongPin`].
+        OpenToken = 8 {
+            /// The token's serial number.
+            token: u128,
+            /// True for the security officer's PIN.
+            officer: bool,
+            /// The PIN.
+            pin: Secret,
+        }
+        /// Closes a token. There is no answer, because nobody waits for one.
+        CloseToken = 9 {
+            /// The number that the token has in this grant.
+            session: u32,
+        }
+        /// Makes a key of this grant from an object, which stays where it is. The answer is [`KeyReply::Key`].
+        LoadObject = 10 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+            /// The number of the algorithm, as for an import.
+            algorithm: u8,
+            /// The purpose, within the object's usages; 0 stands for all of them that the algorithm has.
+            purpose: KeyPurpose,
+        }
+        /// Reads the attributes of an object, which are authentic then. The answer is [`KeyReply::Object`].
+        ShowObject = 11 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+        }
+        /// Makes a key in a token. The answer is [`KeyReply::Object`].
+        GenerateObject = 12 {
+            /// The open token.
+            session: u32,
+            /// The length in bits; 0 for the usual one of the kind.
+            bits: u32,
+            /// The attributes: of these the kind, the label, the identifier, the usages (0 for all of the kind) and whether the key may leave the token count.
+            attributes: Vec<u8>,
+        }
+        /// Brings a key into a token. The answer is [`KeyReply::Object`].
+        ImportObject = 13 {
+            /// The open token.
+            session: u32,
+            /// The attributes, as for a key that is made there.
+            attributes: Vec<u8>,
+            /// The key, as the store keeps it.
+            bytes: Secret,
+        }
+        /// Copies an object, within its token or to another that is open. The answer is [`KeyReply::Object`].
+        CopyObject = 14 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+            /// The token for the copy.
+            to: u32,
+            /// The attributes of the copy.
+            attributes: Vec<u8>,
+        }
+        /// Changes the attributes of an object. The answer is [`KeyReply::Object`].
+        ChangeObject = 15 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+            /// The attributes.
+            attributes: Vec<u8>,
+        }
+        /// Asks for the key of an exportable object. The answer is [`KeyReply::Exported`].
+        ExportObject = 16 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+        }
+        /// Removes an object. The answer is [`KeyReply::Changed`].
+        RemoveObject = 17 {
+            /// The open token.
+            session: u32,
+            /// The object.
+            object: u128,
+        }
+        /// Sets a PIN of an open token. The answer is [`KeyReply::Changed`].
+        SetPin = 18 {
+            /// The open token.
+            session: u32,
+            /// True for the security officer's PIN.
+            officer: bool,
+            /// The new PIN.
+            pin: Secret,
+        }
+        /// Makes a token. The answer is [`KeyReply::Made`].
+        MakeToken = 19 {
+            /// The open token in whose place the new one comes, which the security officer has opened and which goes with all of its objects; 0 for none.
+            session: u32,
+            /// The label.
+            label: String,
+            /// The security officer's PIN.
+            officer: Secret,
+            /// The user PIN; empty for none.
+            user: Secret,
+        }
+        /// Removes a token that the security officer has opened, with all of its objects. The answer is [`KeyReply::Changed`].
+        RemoveToken = 20 {
+            /// The open token.
+            session: u32,
+        }
+    }
+}
+
+impl KeyRequest {
+    /// Returns true when it is about a token, or about what is in one.
+    pub fn is_about_tokens(&self) -> bool {
+        use KeyRequest::*;
+        matches!(
+            self,
+            OpenToken { .. }
+                | CloseToken { .. }
+                | LoadObject { .. }
+                | ShowObject { .. }
+                | GenerateObject { .. }
+                | ImportObject { .. }
+                | CopyObject { .. }
+                | ChangeObject { .. }
+                | ExportObject { .. }
+                | RemoveObject { .. }
+                | SetPin { .. }
+                | MakeToken { .. }
+                | RemoveToken { .. }
+        )
     }
 }
 
@@ -410,6 +670,35 @@ messages! {
         Wrapped = 5 {
             /// The wrapped key.
             bytes: Secret,
+        }
+        /// The token is open.
+        Opened = 6 {
+            /// The number by which requests of this grant name it.
+            session: u32,
+        }
+        /// The PIN was wrong.
+        WrongPin = 7 {
+            /// The tries that are left.
+            left: u8,
+        }
+        /// An object of a token.
+        Object = 8 {
+            /// The object's identifier.
+            object: u128,
+            /// The attributes.
+            attributes: Vec<u8>,
+            /// The number of changes of the token so far, with this one if it was one.
+            changes: u64,
+        }
+        /// The change was made, and is on the disk.
+        Changed = 9 {
+            /// The number of changes of the token so far, with this one; 0 for a token that is gone.
+            changes: u64,
+        }
+        /// The token was made, and is on the disk.
+        Made = 10 {
+            /// The serial number.
+            token: u128,
         }
     }
 }
@@ -470,6 +759,32 @@ messages! {
             /// 32 bytes.
             key: Secret,
         }
+        /// Tells the worker the device secret, without which no PIN opens a token. The answer is [`Report::Done`].
+        Vault = 10 {
+            /// The device secret.
+            device: Secret,
+        }
+        /// The answer to what a worker asked of the store. There is no answer to it. Where the worker has to know the token as it is, one descriptor comes along: memory
+        /// with the token's records, and the entries of its objects.
+        Found = 11 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// True when the change that was asked for is on the disk. It is not when another one came first.
+            taken: bool,
+            /// The tries of the PIN that are left.
+            left: u8,
+            /// The attributes of the object that was asked for.
+            attributes: Vec<u8>,
+            /// The sealed object.
+            sealed: Vec<u8>,
+        }
+        /// The store does not do what the worker asked. There is no answer to it.
+        NotFound = 12 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The reason, for the client.
+            why: KeyRefusal,
+        }
     }
 }
 
@@ -517,6 +832,104 @@ messages! {
             grant: u64,
             /// The counts of its queues.
             counts: QueueCounts,
+        }
+        /// Asks that a try of a PIN be counted on the disk, and then for the token's records. The answer to this and to all that follow is
+        /// [`Order::Found`] or [`Order::NotFound`].
+        CountTry = 8 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant whose client tries it.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// True for the security officer's PIN.
+            officer: bool,
+        }
+        /// Tells the outcome of a try.
+        EndTry = 9 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// True for the security officer's PIN.
+            officer: bool,
+            /// True when the PIN was right, so that the tries before it are forgotten.
+            right: bool,
+        }
+        /// Asks for an object, and for the token's records if they are not those that the worker knows.
+        LookUp = 10 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// The object; 0 for none.
+            object: u128,
+            /// The index of the token that the worker knows.
+            known: Vec<u8>,
+            /// True when the client has to be a manager.
+            manages: bool,
+        }
+        /// Has the store write an object, or remove it.
+        Change = 11 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// The object.
+            object: u128,
+            /// The index of the token that the change is based on.
+            before: Vec<u8>,
+            /// The attributes.
+            attributes: Vec<u8>,
+            /// The sealed object; empty when it is removed.
+            sealed: Vec<u8>,
+            /// The index after the change.
+            index: Vec<u8>,
+        }
+        /// Has the store write the header of a token with another PIN.
+        ReplaceHeader = 12 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// True for the security officer's PIN.
+            officer: bool,
+            /// The index of the token that the change is based on.
+            before: Vec<u8>,
+            /// The header.
+            header: Vec<u8>,
+            /// The index after the change.
+            index: Vec<u8>,
+        }
+        /// Has the store add a token.
+        AddToken = 13 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token in whose place it comes; 0 for none.
+            old: u128,
+            /// The header.
+            header: Vec<u8>,
+            /// The index.
+            index: Vec<u8>,
+        }
+        /// Has the store remove a token.
+        RemoveToken = 14 {
+            /// The worker's number for the question.
+            ticket: u64,
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
         }
     }
 }

@@ -146,6 +146,7 @@ pub const OP_SIGNATURE: c_int = 12;
 pub const OP_ASYM_CIPHER: c_int = 13;
 pub const OP_SKEYMGMT: c_int = 15;
 pub const OP_DECODER: c_int = 21;
+pub const OP_STORE: c_int = 22;
 
 /// Functions of a digest.
 pub mod digest {
@@ -286,9 +287,27 @@ pub mod decoder {
     pub const DOES_SELECTION: c_int = 10;
     pub const DECODE: c_int = 11;
     pub const EXPORT_OBJECT: c_int = 20;
+}
 
-    /// The number of keys among the kinds of objects.
-    pub const OBJECT_PKEY: c_int = 2;
+/// Functions of a store.
+pub mod store {
+    use super::c_int;
+
+    pub const OPEN: c_int = 1;
+    pub const SETTABLE_CTX_PARAMS: c_int = 3;
+    pub const SET_CTX_PARAMS: c_int = 4;
+    pub const LOAD: c_int = 5;
+    pub const EOF: c_int = 6;
+    pub const CLOSE: c_int = 7;
+    pub const EXPORT_OBJECT: c_int = 8;
+}
+
+/// The kinds of objects that decoders and stores pass on.
+pub mod object {
+    use super::c_int;
+
+    pub const NAME: c_int = 1;
+    pub const PKEY: c_int = 2;
 }
 
 /// Functions of a key agreement.

@@ -8,6 +8,7 @@
 //! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust without any algorithm, which behaves towards
 //!   its caller as the default provider does.
 //! - `pkey` holds keys of public-key algorithms, and the contexts of what is done with them.
+//! - `store` finds keys of the service's tokens by their URIs.
 //! - `libcrypto` finds functions of the libcrypto that loaded the module, to hand operations on that no engine
 //!   computes.
 //! - `algorithms` lists the algorithms that are offered, under OpenSSL's names.
@@ -15,6 +16,7 @@
 //! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7), provider-keymgmt(7).
 #![deny(unsafe_code)]
 
+#[allow(missing_docs, reason = "the names are those of OpenSSL's headers, which say what they mean")]
 mod abi;
 mod algorithms;
 mod append;
@@ -29,16 +31,17 @@ mod jobs;
 mod kdf;
 mod libcrypto;
 mod mac;
+#[allow(missing_docs, reason = "fuzz targets alone see it from outside")]
 mod params;
 mod pkey;
 mod provider;
 mod remote;
 mod secret;
 mod shake;
+mod store;
 mod traces;
 
 /// Exports for fuzz targets.
-#[cfg(fuzzing)]
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod fuzzing {

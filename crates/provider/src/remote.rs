@@ -4,13 +4,13 @@
 //! reasons that they read. A forked child must set its keys again, and so must a process whose service was restarted: the
 //! reason says so. No key is ever computed with in this process instead.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use millstream::Error;
-use millstream::cwq::{Algorithm, Status, Usages};
+use millstream::cwq::{Algorithm, Usages};
+use millstream::isolated::token::Login;
 use millstream::isolated::{Attach, Grants, KeyRefusal, ServiceKey, ServiceKeyError, UsageRange};
 use millstream::modes::Direction;
-use millstream::queue::Refusal;
 use zeroize::Zeroizing;
 
 use crate::error::{Reason, Result};
@@ -92,7 +92,8 @@ pub fn private(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<P
     let made = ServiceKey::import_wrapped(&GRANTS, service(&provider)?, algorithm, key, usages);
     traces::wipe();
     let (key, wrapped) = made.map_err(|error| refused(error, algorithm, usages))?;
-    Ok(PrivateKey { provider, algorithm, made: Made::new(key), wrapped: Some(Zeroizing::new(wrapped)) })
+    let origin = Origin::Wrapped(Zeroizing::new(wrapped));
+    Ok(PrivateKey { provider, algorithm, usages, made: Made::new(key), origin })
 }
 
 /// Has the service make a private key.
@@ -100,19 +101,56 @@ pub fn generate_private(provider: Provider, algorithm: Algorithm, len: usize) ->
     let usages = Usages::of(algorithm);
     let key = ServiceKey::generate(&GRANTS, service(&provider)?, algorithm, len, usages);
     let made = Made::new(key.map_err(|error| refused(error, algorithm, usages))?);
-    Ok(PrivateKey { provider, algorithm, made, wrapped: None })
+    Ok(PrivateKey { provider, algorithm, usages, made, origin: Origin::Nowhere })
+}
+
+/// Loads a private key of a token, which the login opens.
+pub fn of_token(
+    provider: Provider,
+    login: Arc<Login>,
+    object: u128,
+    algorithm: Algorithm,
+    usages: Usages,
+) -> Result<PrivateKey> {
+    let origin = Origin::Token { login, object };
+    let key = origin.made(provider, algorithm, usages)?.ok_or(Reason::INTERNAL)?;
+    Ok(PrivateKey { provider, algorithm, usages, made: Made::new(key), origin })
 }
 
 /// A private key in the service.
 ///
-/// A key that the process had before is nowhere else any more, so it is kept as ciphertext that only the service can read. A forked
-/// child, and a process whose grant has ended, have the service make the key again from that. Other keys are for one connection, and
-/// end with their grant.
+/// A forked child, and a process whose grant has ended, have the service make the key again from where it came from.
 pub struct PrivateKey {
     provider: Provider,
     algorithm: Algorithm,
+    usages: Usages,
     made: Made,
-    wrapped: Option<Zeroizing<Vec<u8>>>,
+    origin: Origin,
+}
+
+/// The place from which a key is made again.
+enum Origin {
+    /// A key that the process had before is nowhere else any more, so it is kept as ciphertext that only the service can read.
+    Wrapped(Zeroizing<Vec<u8>>),
+    /// A key of a token is loaded once more.
+    Token { login: Arc<Login>, object: u128 },
+    /// Other keys are for one connection, and end with their grant.
+    Nowhere,
+}
+
+impl Origin {
+    /// Has the service make the key; none where it can't be made again.
+    fn made(&self, provider: Provider, algorithm: Algorithm, usages: Usages) -> Result<Option<ServiceKey>> {
+        let service = service(&provider)?;
+        let made = match self {
+            Origin::Wrapped(wrapped) => ServiceKey::unwrap(&GRANTS, service, algorithm, wrapped, usages),
+            Origin::Token { login, object } => {
+                ServiceKey::load(&GRANTS, service, login, *object, algorithm, usages)
+            }
+            Origin::Nowhere => return Ok(None),
+        };
+        Ok(Some(made.map_err(|error| refused(error, algorithm, usages))?))
+    }
 }
 
 /// A key as the service has made it, and as it has made it again. What has ended stays until all is dropped: no lock is needed then, which a
@@ -166,30 +204,19 @@ impl PrivateKey {
     /// Uses the key. Where it has ended, it is made again once.
     fn with<T>(&self, each: impl Fn(&ServiceKey) -> std::result::Result<T, ServiceKeyError>) -> Result<T> {
         let made = self.made.last();
-        match (each(&made.key), &self.wrapped) {
-            (Err(why), Some(wrapped)) if has_ended(&why) => Ok(each(&self.again(made, wrapped)?.key)?),
-            (done, _) => Ok(done?),
+        match each(&made.key) {
+            Err(why) if why.has_ended() => match self.again(made)? {
+                Some(made) => Ok(each(&made.key)?),
+                None => Err(why.into()),
+            },
+            done => Ok(done?),
         }
     }
 
     /// Has the service make a key again that has ended. Where two threads do so at once, the first one's is kept.
-    fn again<'a>(&'a self, ended: &'a Made, wrapped: &[u8]) -> Result<&'a Made> {
-        let usages = Usages::of(self.algorithm);
-        let key = ServiceKey::unwrap(&GRANTS, service(&self.provider)?, self.algorithm, wrapped, usages)
-            .map_err(|error| refused(error, self.algorithm, usages))?;
-        Ok(ended.again.get_or_init(|| Box::new(Made::new(key))))
-    }
-}
-
-/// Tells whether a key is the parent's, or its grant has ended.
-fn has_ended(why: &ServiceKeyError) -> bool {
-    match why {
-        ServiceKeyError::Forked => true,
-        ServiceKeyError::Failed(Error::Queue(why)) => {
-            matches!(why, Refusal::Gone | Refusal::Revoked | Refusal::Forked)
-        }
-        ServiceKeyError::Failed(Error::Operation(why)) => matches!(why, Status::Gone | Status::Revoked),
-        _ => false,
+    fn again<'a>(&'a self, ended: &'a Made) -> Result<Option<&'a Made>> {
+        let key = self.origin.made(self.provider, self.algorithm, self.usages)?;
+        Ok(key.map(|key| &**ended.again.get_or_init(|| Box::new(Made::new(key)))))
     }
 }
 
@@ -210,7 +237,8 @@ fn bring(provider: Provider, algorithm: Algorithm, key: &[u8], usages: UsageRang
         .map_err(|error| refused(error, algorithm, usages.least))
 }
 
-fn service(provider: &Provider) -> Result<&Attach> {
+/// Returns the options with which the service is asked.
+pub fn service(provider: &Provider) -> Result<&Attach> {
     provider.configuration().service.as_ref().ok_or(NOT_CONFIGURED)
 }
 

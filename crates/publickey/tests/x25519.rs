@@ -1,9 +1,7 @@
 //! X25519 on every row: published vectors, Wycheproof, OpenSSL, each lane, any number of jobs, and what is refused.
 
 use millstream_cpu::Features;
-use millstream_publickey::x25519::{
-    Job, KEY, KeyJob, LANES, Lanes, PrivateKey, PublicKey, X25519, X25519_LANES,
-};
+use millstream_publickey::x25519::{Job, KEY, LANES, Lanes, PrivateKey, PublicKey, X25519, X25519_LANES};
 use millstream_publickey::{Engine, Error};
 use millstream_testkit::{Ran, Random, feature_subsets, hex_array};
 
@@ -147,6 +145,7 @@ fn wycheproof() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn openssl_agrees_in_every_lane() {
+    use millstream_publickey::x25519::KeyJob;
     use openssl::derive::Deriver;
     use openssl::pkey::{Id, PKey};
     let mut random = Random::new(1);

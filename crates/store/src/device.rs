@@ -78,8 +78,8 @@ impl DeviceSecret {
         }
     }
 
-    /// Returns the secret's bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// Returns the secret's bytes, for another process that is this one's vault.
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use millstream_protocol::AttributesError;
+
+use crate::MOST_TOKEN_LABEL_BYTES;
 use crate::names::Role;
 
 /// The reason why an operation on a store failed. The text names the thing and the remedy.
@@ -76,6 +79,10 @@ pub enum Error {
     NoUserPin,
     /// A PIN has a length that is not allowed.
     PinLength,
+    /// The store can be read, and not written.
+    ReadOnly(PathBuf),
+    /// A token's label has a length that such labels don't have.
+    TokenLabel,
     /// The role may not do that.
     Role(Role),
     /// A sealed part of the token is not what was sealed: it was changed, or comes from another place.
@@ -166,6 +173,15 @@ impl fmt::Display for Error {
                 f.write_str("the token has no user PIN yet; 'millstream token pin --reset' sets one")
             }
             Error::PinLength => f.write_str("a PIN has 4 to 255 bytes; choose another"),
+            Error::ReadOnly(path) => {
+                write!(f, "{}: can be read and not written; change its mode, or the user", path.display())
+            }
+            Error::TokenLabel => {
+                write!(
+                    f,
+                    "a label of a token has 1 to {MOST_TOKEN_LABEL_BYTES} bytes, as in PKCS #11; choose another"
+                )
+            }
             Error::Role(role) => write!(f, "the {role} does not allow that; use the other PIN"),
             Error::Forged(what) => {
                 write!(
@@ -199,6 +215,16 @@ impl std::error::Error for Error {
             Error::Io { source, .. } => Some(source),
             Error::Random(source) => Some(source),
             _ => None,
+        }
+    }
+}
+
+impl From<AttributesError> for Error {
+    fn from(error: AttributesError) -> Self {
+        match error {
+            AttributesError::TooLong { what, most } => Error::TooLong { what, most },
+            AttributesError::Tag(_) => Error::Malformed("an attribute's tag"),
+            _ => Error::Malformed("the attributes of an object"),
         }
     }
 }

@@ -25,7 +25,7 @@
 //! new token then. Attributes are authentic only in an open token; a list without a PIN shows what the file says.
 //!
 //! The formats are told byte by byte where they are made: the [header](vault::Header) in `vault/header.rs`, objects and the index in
-//! `vault/sealed.rs`, [attributes](Attributes) in `attributes.rs`, the tables in `file/mod.rs`. All of them have version 1.
+//! `vault/sealed.rs`, [attributes](Attributes) in `crates/protocol/src/attributes.rs`, the tables in `file/mod.rs`. All of them have version 1.
 //!
 //! # The database
 //! `redb` 4 keeps the tables: a copy-on-write B-tree in a single file with checksums, in Rust without unsafe code but for file locks, under MIT or Apache-2.0,
@@ -36,17 +36,20 @@
 //! *Token*, *object*, *user* and *security officer* are those of PKCS #11.
 #![forbid(unsafe_code)]
 
-mod attributes;
 mod device;
 mod error;
 pub mod file;
+pub mod folder;
 mod names;
 pub mod token;
 pub mod vault;
 
-pub use attributes::{Attributes, usage};
 pub use device::{CREDENTIAL, DeviceSecret, FILE as DEVICE_FILE, Origin};
 pub use error::Error;
 pub use file::File;
-pub use names::{MOST_LABEL_BYTES, ObjectId, Role, TokenId};
+pub use millstream_protocol::{Attributes, MOST_LABEL_BYTES, usage};
+pub use names::{ObjectId, Role, TokenId};
 pub use token::Token;
+
+/// The most bytes of a new token's label: PKCS #11 shows no more of it (`CK_TOKEN_INFO`).
+pub const MOST_TOKEN_LABEL_BYTES: usize = 32;

@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-/// The most bytes of a label or of an application's identifier.
-pub const MOST_LABEL_BYTES: usize = 255;
-
 macro_rules! identifier {
     ($(#[$about:meta])* $name:ident) => {
         $(#[$about])*

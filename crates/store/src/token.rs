@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use millstream_protocol::Attributes;
+
 use crate::Error;
-use crate::attributes::Attributes;
 use crate::file::File;
 use crate::names::{ObjectId, Role, TokenId};
 use crate::vault::{Secret, Session, Vault};
@@ -23,6 +24,23 @@ pub fn make(
         return Err(Error::TokenExists(label.to_owned()));
     }
     file.add_token(&vault.make(TokenId::random()?, label, officer_pin, user_pin)?)
+}
+
+/// Makes a token in the place of another one, which goes with all of its objects in the same step.
+///
+/// # Errors
+/// As [`make`], where the old token's label is free; those of [`File::replace_token`].
+pub fn replace(
+    file: &mut File,
+    vault: &impl Vault,
+    old: TokenId,
+    label: &str,
+    officer_pin: &[u8],
+) -> Result<TokenId, Error> {
+    if file.find(label).is_ok_and(|other| other != old) {
+        return Err(Error::TokenExists(label.to_owned()));
+    }
+    file.replace_token(old, &vault.make(TokenId::random()?, label, officer_pin, None)?)
 }
 
 /// An open token.
@@ -83,7 +101,7 @@ impl<'f, S: Session> Token<'f, S> {
     }
 
     /// Takes up a session that was left with [`Token::leave`]. The file may have been closed and opened again meanwhile, and others
-    /// may have changed it: then [`LocalSession::refresh`](crate::vault::LocalSession::refresh) comes first.
+    /// may have changed it: then [`Session::refresh`] comes first.
     pub fn resume(file: &'f mut File, token: TokenId, session: S) -> Self {
         Token { file, session, token }
     }

@@ -4,6 +4,7 @@ mod common;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use common::{OFFICER, USER, attributes, secret, store, user, vault};
 use millstream_store::{Error, File, ObjectId, token};
@@ -170,4 +171,55 @@ fn a_removed_token_leaves_the_others() {
     let mut token = user(&mut file).unwrap();
     let object = token.find("key 1").unwrap();
     assert_eq!(token.read(object).unwrap().1[..], secret(1)[..]);
+}
+
+#[test]
+fn a_token_takes_the_place_of_another_and_each_change_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let mut file = store(&path);
+    let changes = |file: &File| file.tokens().map(|token| token.changes).collect::<Vec<_>>();
+    assert_eq!(changes(&file), [1]);
+    user(&mut file).unwrap().add(&attributes(1), &secret(1)).unwrap();
+    assert_eq!(changes(&file), [2]);
+    let other = token::make(&mut file, &vault(), "other", OFFICER, None).unwrap();
+    let old = file.find("web").unwrap();
+    let taken = token::replace(&mut file, &vault(), old, "other", OFFICER);
+    assert!(matches!(taken, Err(Error::TokenExists(label)) if label == "other"));
+    // Its own label is free, and so is any that no other token has.
+    let new = token::replace(&mut file, &vault(), old, "web", OFFICER).unwrap();
+    assert!(matches!(token::replace(&mut file, &vault(), old, "gone", OFFICER), Err(Error::NoToken(_))));
+    let renamed = token::replace(&mut file, &vault(), new, "renamed", OFFICER).unwrap();
+    drop(file);
+    let file = File::open(&path).unwrap();
+    let mut left: Vec<_> =
+        file.tokens().map(|token| (token.token, token.objects, token.has_user_pin)).collect();
+    left.sort_unstable_by_key(|(token, ..)| *token != other);
+    assert_eq!(left, [(other, 0, false), (renamed, 0, false)]);
+    assert!(matches!(file.find("web"), Err(Error::NoToken(_))));
+}
+
+/// A store that may only be read is looked at in a copy, also while another process has it open. Nothing can be changed there.
+#[test]
+fn a_copy_shows_what_there_is_and_takes_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let missing = File::copied_within(&path, Duration::ZERO);
+    assert!(matches!(missing, Err(Error::Missing(_))), "{missing:?}");
+    let mut file = store(&path);
+    let object = user(&mut file).unwrap().add(&attributes(1), &secret(1)).unwrap();
+    let mut copy = File::copied_within(&path, Duration::from_secs(10)).unwrap();
+    assert_eq!(copy.tokens().collect::<Vec<_>>(), file.tokens().collect::<Vec<_>>());
+    let token = copy.find("web").unwrap();
+    assert_eq!(copy.get(token, object).unwrap(), file.get(token, object).unwrap());
+    // A PIN is not tried, since the try could not be counted.
+    let tried = user(&mut copy).map(|_| ());
+    assert!(matches!(tried, Err(Error::ReadOnly(_))), "{tried:?}");
+    assert!(matches!(copy.remove_token(token), Err(Error::ReadOnly(_))));
+    assert_eq!(file.tokens().next().unwrap().user_tries_left, 10);
+    std::fs::write(&path, [7; 5000]).unwrap();
+    assert!(matches!(
+        File::copied_within(&path, Duration::ZERO),
+        Err(Error::NotAStore(_) | Error::Damaged { .. })
+    ));
 }

@@ -173,6 +173,44 @@ fn a_power_cut_while_a_store_is_opened_after_a_power_cut() {
     }
 }
 
+/// A token that takes another's place: whenever the power goes, one of the two is there in whole.
+#[test]
+fn a_power_cut_while_a_token_is_replaced_leaves_the_old_one_or_the_new_one() {
+    let disk = Disk::default();
+    let mut file = open(&disk).unwrap();
+    let old = token::make(&mut file, &vault(), "web", OFFICER, Some(USER)).unwrap();
+    user(&mut file).unwrap().add(&attributes(0), &secret(0)).unwrap();
+    drop(file);
+    let image = disk.after(Cut::Kept);
+    let (mut olds, mut news) = (0, 0);
+    for after in 0.. {
+        let disk = image.after(Cut::Kept);
+        disk.cut_after(after);
+        let replace = |file: &mut File| token::replace(file, &vault(), old, "web", b"another PIN");
+        let replaced = open(&disk).and_then(|mut file| replace(&mut file));
+        for cut in [Cut::Kept, Cut::Lost, Cut::Torn(after), Cut::Torn(after + 1000)] {
+            let what = format!("cut after {after} operations, {cut:?}");
+            let mut file = open(&disk.after(cut)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!((file.tokens().count(), file.damage().len()), (1, 0), "{what}");
+            if file.find("web").unwrap() == old {
+                assert!(replaced.is_err(), "{what}: the new token is lost");
+                let mut token = user(&mut file).unwrap();
+                let object = token.find("key 0").unwrap();
+                assert_eq!(token.read(object).unwrap().1[..], secret(0)[..], "{what}");
+                olds += 1;
+            } else {
+                let opened = Token::open(&mut file, &vault(), "web", Role::Officer, b"another PIN");
+                assert_eq!(opened.unwrap().file().tokens().next().unwrap().objects, 0, "{what}");
+                news += 1;
+            }
+        }
+        if replaced.is_ok() {
+            break;
+        }
+    }
+    assert!(olds > 20 && news > 4, "{olds} old ones, {news} new ones");
+}
+
 #[test]
 fn a_full_disk_loses_nothing_and_is_told() {
     for spare in (0..12).map(|i| i * 4096) {

@@ -8,6 +8,7 @@ mod generate;
 mod install;
 mod links;
 mod openssl;
+mod python;
 mod release;
 mod run;
 mod setup;
@@ -56,6 +57,12 @@ enum Task {
     Vectors,
     /// Build the newest OpenSSL of each series under target/openssl (shared by MILLSTREAM_OPENSSL_CACHE).
     Openssl,
+    /// Build the Python package's wheel and run its tests, in an environment under target/python.
+    Python {
+        /// Build it as it is released, for measurements.
+        #[arg(long)]
+        release: bool,
+    },
     /// Check that each crate depends only on those that ARCHITECTURE.md allows it, and that files import each other in no new circle.
     Deps,
     /// Lower the limits of comments that open with a fragment, or list those below a folder.
@@ -87,6 +94,7 @@ fn main() -> ExitCode {
         Task::Setup => setup::setup(),
         Task::Vectors => vectors::install(),
         Task::Openssl => openssl::openssl(true),
+        Task::Python { release } => python::python(release),
         Task::Deps => deps::check(),
         Task::Voice { folder } => voice::lower(folder.as_deref()),
         Task::Generate { check } => generate::generate(check, true),

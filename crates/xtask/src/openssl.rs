@@ -108,12 +108,17 @@ const SPARC: Form = Form {
     }),
 };
 
-/// Returns the libcrypto of each version.
+/// The versions that are built for this machine: the newest, and all if it may take long (`deep`).
+fn for_host(deep: bool) -> &'static [&'static str] {
+    if deep { CRATES } else { &CRATES[CRATES.len() - 1..] }
+}
+
+/// Returns the libcrypto of each version that [`openssl`] builds.
 ///
 /// # Errors
 /// When one was not built.
-pub fn libraries() -> Result<Vec<PathBuf>, String> {
-    let each = CRATES.iter().map(|version| {
+pub fn libraries(deep: bool) -> Result<Vec<PathBuf>, String> {
+    let each = for_host(deep).iter().map(|version| {
         let library = root().join("target/openssl").join(openssl_version(version)).join("lib/libcrypto.so");
         if library.exists() {
             Ok(library)
@@ -129,8 +134,8 @@ fn openssl_version(version: &str) -> &str {
     version.split('+').nth(1).unwrap_or(version)
 }
 
-/// Builds each version that is missing, and prints the places of all: `target/openssl/<version>`. For SPARC it builds
-/// only the first, unless it may take long (`deep`).
+/// Builds each version that is missing, and prints the places of all: `target/openssl/<version>`. Unless it may take long
+/// (`deep`), it builds the newest for this machine and the oldest for SPARC.
 ///
 /// # Errors
 /// When a source can't be had or a build fails; its log is named and shown from near its end.
@@ -142,8 +147,10 @@ pub fn openssl(deep: bool) -> Result<(), String> {
     }
     let cache = cache.canonicalize().map_err(|e| format!("{}: {e}", cache.display()))?;
     let sparc = if deep { CRATES } else { &CRATES[..1] };
-    let all =
-        CRATES.iter().map(|version| (version, &HOST)).chain(sparc.iter().map(|version| (version, &SPARC)));
+    let all = for_host(deep)
+        .iter()
+        .map(|version| (version, &HOST))
+        .chain(sparc.iter().map(|version| (version, &SPARC)));
     for (version, form) in all {
         let name = &format!("{}{}", form.prefix, openssl_version(version));
         let place = cache.join(name);

@@ -4,12 +4,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The profile of tests: as optimised as a release, so that tests of whole ciphers take no time, with overflow checks and
-/// assertions. The release itself is what real programs and the benches run.
+/// The profile of tests: what computes is as optimised as in a release, so that tests of whole ciphers take no time, with overflow
+/// checks and assertions. The release itself is what real programs and the benches run.
 pub const CHECKED: &str = "checked";
 
 /// The profile that ships.
 pub const RELEASE: &str = "release";
+
+/// The room that threads need for what is not optimised: tables of values that would otherwise be registers.
+pub const STACK: (&str, &str) = ("RUST_MIN_STACK", "67108864");
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
@@ -46,36 +49,40 @@ pub fn run(mut command: Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(&command))) }
 }
 
-/// Runs a command to its end, passes its output on, and returns the lines for which `keep` holds,
-/// of standard output and standard error.
+/// Runs a command to its end, passes its output on, and returns its lines (standard output before standard error)
+/// beside the result, so that a command which fails can still be read.
 ///
 /// # Errors
-/// When it can't be started or fails.
-pub fn run_keeping(mut command: Command, keep: fn(&str) -> bool) -> Result<Vec<String>, String> {
-    eprintln!("+ {}", shown(&command));
+/// The result is one when the command can't be started or fails.
+pub fn run_keeping(mut command: Command) -> (Vec<String>, Result<(), String>) {
     let text = shown(&command);
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| format!("{text}: {e}"))?;
+    eprintln!("+ {text}");
+    let mut child = match command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(e) => return (Vec::new(), Err(format!("{text}: {e}"))),
+    };
     let error = child.stderr.take().expect("stderr is piped");
-    let reader = std::thread::spawn(move || tee(error, std::io::stderr(), keep));
+    let reader = std::thread::spawn(move || tee(error, std::io::stderr()));
     let output = child.stdout.take().expect("stdout is piped");
-    let mut kept = tee(output, std::io::stdout(), keep);
-    kept.extend(reader.join().expect("the reader does not panic"));
-    let status = child.wait().map_err(|e| format!("{text}: {e}"))?;
-    if status.success() { Ok(kept) } else { Err(format!("{text}: {status}")) }
+    let mut lines = tee(output, std::io::stdout());
+    lines.extend(reader.join().expect("the reader does not panic"));
+    let result = match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{text}: {status}")),
+        Err(e) => Err(format!("{text}: {e}")),
+    };
+    (lines, result)
 }
 
-fn tee(from: impl std::io::Read, mut to: impl Write, keep: fn(&str) -> bool) -> Vec<String> {
-    let mut kept = Vec::new();
+fn tee(from: impl std::io::Read, mut to: impl Write) -> Vec<String> {
+    let mut lines = Vec::new();
     for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line).into_owned();
         // A closed pipe must not end the step that is being watched.
         let _ = writeln!(to, "{line}");
-        if keep(&line) {
-            kept.push(line);
-        }
+        lines.push(line);
     }
-    kept
+    lines
 }
 
 fn shown(command: &Command) -> String {

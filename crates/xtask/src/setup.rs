@@ -47,6 +47,8 @@ const PACKAGES: &[Package] = &[
     ("openssh-server", "sshd on the OpenSSL provider"),
     ("openssh-client", "ssh and scp on the OpenSSL provider"),
     ("python3", "hashlib and ssl on the OpenSSL provider"),
+    ("libsrtp2-dev", "libsrtp2, behind which the SRTP types are put"),
+    ("python3-pylibsrtp", "a program of libsrtp2"),
     ("opensc", "pkcs11-tool on the PKCS #11 module"),
     ("libengine-pkcs11-openssl", "OpenSSL 3.0's and nginx's way to the PKCS #11 module"),
     ("gnutls-bin", "p11tool and GnuTLS on the PKCS #11 module"),
@@ -57,6 +59,8 @@ const PACKAGES: &[Package] = &[
     ),
     ("procps", "what the tests' servers leave running"),
     ("gnupg", "gpg with and without AES"),
+    ("age", "files of the real age, which decrypt reads"),
+    ("btrfs-progs", "real snapshots for backups"),
     ("python3-cryptography", "Python's cryptography with and without AES, on Debian's OpenSSL"),
     ("libnss3-dev", "NSS with and without AES"),
     ("libgnutls28-dev", "GnuTLS with and without AES"),
@@ -89,7 +93,7 @@ const RUNTIMES: &[(&str, &str, Package)] = &[
 /// says so in a counted line.
 pub fn setup() -> Result<(), String> {
     packages()?;
-    tools();
+    tools(true);
     Ok(())
 }
 
@@ -113,17 +117,20 @@ pub fn packages() -> Result<(), String> {
     Ok(())
 }
 
+/// The tool that only `--deep` has a use for.
+const FUZZ: &str = "cargo-fuzz";
+
 /// Cargo's tools: the package, its program, and the options that leave out what the pipeline has no use for.
 const TOOLS: &[(&str, &str, &[&str])] = &[
     ("cargo-deny", "cargo-deny", &[]),
-    ("cargo-fuzz", "cargo-fuzz", &[]),
+    (FUZZ, FUZZ, &[]),
     // Without a server, a watcher and the index of words.
     ("mdbook", "mdbook", &["--no-default-features"]),
 ];
 
 /// Compiles those of cargo's tools that are missing. A tool that can't be compiled leaves its step out.
-pub fn tools() {
-    for (tool, program, options) in TOOLS {
+pub fn tools(deep: bool) {
+    for (tool, program, options) in TOOLS.iter().filter(|(tool, ..)| deep || *tool != FUZZ) {
         // The tools are not optimised: they run for seconds, and optimising them takes minutes.
         let install = ["install", "--locked", "--quiet", "--debug", tool];
         if !works(program, &["--version"])

@@ -11,11 +11,12 @@ use super::state::{Cipher, Sum};
 use super::{Long, Openings, Phase};
 use crate::algorithms::{every_algorithm, hash_of};
 use crate::arena::{Arena, Span};
-use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
+use crate::check::{CheckedWord, KeyAt, Pieces, check};
 use crate::cost::is_keyed_piece;
 use crate::grant::Grant;
 use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
 use crate::sealer::Sealer;
+use crate::shape::ANY;
 use crate::sink::{check_cipher, f8_start, f9_start};
 use crate::slots::Handle;
 use crate::status::status_of;
@@ -42,9 +43,9 @@ impl Long {
         let arena = &grant.arena;
         let mut pieces = Pieces::new();
         let mut checked = CheckedWord::NOTHING;
-        check(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
+        check::<ANY, A>(word, arena, grant.policy.as_deref(), &mut pieces, &mut checked)?;
         let len = checked.source.len();
-        if matches!(checked.source, Source::Gather { .. }) && len > gathered {
+        if checked.source.is_gathered() && len > gathered {
             // The list has changed since, and the queue was charged for less than it names now.
             return Err(Status::Gather);
         }
@@ -108,7 +109,7 @@ fn read_or_make_iv<'b, A: Arena>(
     if !checked.makes_nonce {
         return Ok(read(&grant.arena, checked.iv, buffer));
     }
-    let nonce = make_nonce(checked, grant)?;
+    let nonce = make_nonce(checked.key, grant)?;
     let made = &mut buffer[..nonce.len()];
     made.copy_from_slice(&nonce);
     Ok(made)

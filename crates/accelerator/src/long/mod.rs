@@ -19,7 +19,7 @@ use zeroize::Zeroize;
 use self::opening::Place;
 use self::state::{Cipher, Sum};
 use crate::arena::{Arena, Span};
-use crate::check::{CheckedWord, Pieces, Source};
+use crate::check::{CheckedWord, Pieces};
 use crate::cost::COPY_COST;
 use crate::sealer::Sealer;
 use crate::trace::About;
@@ -169,12 +169,12 @@ impl Long {
     fn read_source<A: Arena>(&self, arena: &A, mut place: &mut [u8]) {
         let mut skip = self.done;
         let whole;
-        let spans = match self.checked.source {
-            Source::Span(span) => {
+        let spans = match self.checked.source.span() {
+            Some(span) => {
                 whole = [span];
                 &whole[..]
             }
-            Source::Gather { .. } => &self.pieces,
+            None => &self.pieces,
         };
         for span in spans {
             let passed = skip.min(span.len);

@@ -9,8 +9,8 @@ use millstream_testkit::Random;
 use crate::case::{Case, Keys, Outcome, Room, every_kind, features, operation, random_case, unit};
 use crate::queue::{Exclusive, FORMS, Station};
 
-/// Two short cases of each kind whose portable kernel is quick enough.
-fn cases() -> Vec<Case> {
+/// Two short cases of each kind whose portable kernel is quick enough, for every other kind from `first` on: each half takes minutes.
+fn cases(first: usize) -> Vec<Case> {
     let quick = |case: &Case| {
         use Algorithm::*;
         let cipher =
@@ -26,6 +26,8 @@ fn cases() -> Vec<Case> {
     kinds
         .iter()
         .filter(|kind| quick(kind))
+        .skip(first)
+        .step_by(2)
         .flat_map(|kind| {
             let mut case = || loop {
                 let case = random_case(&mut random, kind, 40);
@@ -39,9 +41,8 @@ fn cases() -> Vec<Case> {
 }
 
 /// One case of each kind: words have the other.
-#[test]
-fn miri_batches() {
-    let cases: Vec<Case> = cases().into_iter().step_by(2).collect();
+fn batch(half: usize) {
+    let cases: Vec<Case> = cases(half).into_iter().step_by(2).collect();
     let keys: Vec<_> = cases.iter().map(|case| Keys::of(features(), case).expect("good keys")).collect();
     let mut rooms: Vec<_> = cases.iter().enumerate().map(|(i, case)| Room::of(case, i % 2 == 0)).collect();
     let mut operations: Vec<Operation<'_>> = cases
@@ -58,9 +59,19 @@ fn miri_batches() {
     }
 }
 
+#[test]
+fn miri_batches() {
+    batch(0);
+}
+
+#[test]
+fn miri_long_batches() {
+    batch(1);
+}
+
 /// Every other case, from `first` on: both arenas have all of them between them.
-fn words<A: Arena + Clone>(arena: A, first: usize) {
-    let cases: Vec<Case> = cases().into_iter().skip(first).step_by(2).collect();
+fn words<A: Arena + Clone>(arena: A, half: usize, first: usize) {
+    let cases: Vec<Case> = cases(half).into_iter().skip(first).step_by(2).collect();
     let mut station = Station::new(arena, 256);
     for (i, form) in FORMS.into_iter().enumerate() {
         let cases: Vec<_> = cases.iter().skip(i).step_by(4).collect();
@@ -70,12 +81,19 @@ fn words<A: Arena + Clone>(arena: A, first: usize) {
 
 #[test]
 fn miri_words_over_a_staged_arena() {
-    words(Arc::new(LocalArena::new(1 << 16)), 0);
+    words(Arc::new(LocalArena::new(1 << 16)), 0, 0);
+}
+
+#[test]
+fn miri_long_words_over_a_staged_arena() {
+    words(Arc::new(LocalArena::new(1 << 16)), 1, 0);
 }
 
 #[test]
 fn miri_long_words_over_an_exclusive_arena() {
-    words(Exclusive(Arc::new(LocalArena::new(1 << 16))), 1);
+    for half in [0, 1] {
+        words(Exclusive(Arc::new(LocalArena::new(1 << 16))), half, 1);
+    }
 }
 
 #[test]

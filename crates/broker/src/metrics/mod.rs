@@ -58,6 +58,9 @@ pub(crate) struct Counters {
     /// Grants that ended with their worker.
     pub(crate) gone: u64,
     pub(crate) restarts: u64,
+    /// Right PINs of tokens that were tried, and wrong ones.
+    pub(crate) tokens_opened: u64,
+    pub(crate) wrong_pins: u64,
 }
 
 impl Counters {

@@ -101,6 +101,8 @@ fn of_broker(registry: &mut Registry, counters: &Counters) {
     count("grants_revoked", "Grants that were taken back", counters.revoked);
     count("grants_lost", "Grants that ended with their worker", counters.gone);
     count("worker_restarts", "Workers that died and were started again", counters.restarts);
+    count("tokens_opened", "Tokens that were opened with a PIN", counters.tokens_opened);
+    count("wrong_pins", "Wrong PINs of tokens that were tried", counters.wrong_pins);
     let spent = Counter::<f64, std::sync::atomic::AtomicU64>::default();
     spent.inc_by(counters.granting.as_secs_f64());
     registry.register_with_unit("granting", "Time spent on making grants", Unit::Seconds, spent);

@@ -1,6 +1,7 @@
 //! The syntax of a policy: TOML, whose names of users, groups and algorithms are looked up here, once.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use millstream_cwq::{AlgorithmSet, Usages};
 use millstream_protocol::KeyRules;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::accounts::{self, Accounts, Subuids};
-use super::{Limits, PRECOMPUTE_ON, Policy, Service, algorithms};
+use super::{Limits, PRECOMPUTE_ON, Policy, Rights, Service, Tokens, Who, algorithms};
 
 /// A place in the text, and the mistake there.
 pub(super) type Fault = (Range<usize>, String);
@@ -26,6 +27,9 @@ struct File {
     operators: Operators,
     #[serde(default)]
     limits: Whole,
+    tokens: Option<Spanned<TokensSection>>,
+    #[serde(default)]
+    token: Vec<TokenSection>,
 }
 
 /// The limits of the whole service.
@@ -145,6 +149,28 @@ struct Operators {
     gids: Vec<u32>,
 }
 
+/// The tokens that the service keeps.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokensSection {
+    store: Option<Spanned<PathBuf>>,
+    #[serde(default)]
+    users: Vec<Spanned<String>>,
+    #[serde(default)]
+    managers: Vec<Spanned<String>>,
+}
+
+/// A token with rights of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenSection {
+    label: Spanned<String>,
+    #[serde(default)]
+    users: Vec<Spanned<String>>,
+    #[serde(default)]
+    managers: Vec<Spanned<String>>,
+}
+
 /// Parses a policy. An error gives the line, and the mistake there.
 pub(super) fn parse(text: &str) -> Result<Policy, (usize, String)> {
     let file: File = toml::from_str(text).map_err(|error| {
@@ -162,7 +188,7 @@ fn line_of(text: &str, at: usize) -> usize {
 fn policy(file: &File) -> Result<Policy, Fault> {
     let default = file.default.as_ref().map(Section::limits).transpose()?;
     let service = file.limits.service()?;
-    let mut policy = Policy { default, service, ..Policy::default() };
+    let mut policy = Policy { default, service, tokens: tokens(file)?, ..Policy::default() };
     let mut accounts = Accounts::default();
     for section in &file.user {
         let (span, section) = (section.span(), section.as_ref());
@@ -202,6 +228,60 @@ fn policy(file: &File) -> Result<Policy, Fault> {
         policy.operator_gids.push(group(name)?);
     }
     Ok(policy)
+}
+
+fn tokens(file: &File) -> Result<Tokens, Fault> {
+    let Some(section) = &file.tokens else {
+        return match file.token.first() {
+            None => Ok(Tokens::default()),
+            Some(token) => {
+                Err((token.label.span(), "a token without [tokens]: say there where the store is".to_owned()))
+            }
+        };
+    };
+    let (span, section) = (section.span(), section.as_ref());
+    let Some(store) = &section.store else {
+        return Err((span, "tokens without a store: name its folder with store".to_owned()));
+    };
+    if !store.as_ref().is_absolute() {
+        return Err((
+            store.span(),
+            "store: name the folder from the root, as in \"/var/lib/millstream\"".to_owned(),
+        ));
+    }
+    let rights = |users, managers| Ok(Rights { users: people(users)?, managers: people(managers)? });
+    let mut tokens = Tokens {
+        store: Some(store.as_ref().clone()),
+        all: rights(&section.users, &section.managers)?,
+        each: Vec::new(),
+    };
+    for token in &file.token {
+        let label = token.label.as_ref();
+        if tokens.each.iter().any(|(other, _)| other == label) {
+            return Err((
+                token.label.span(),
+                format!("the token {label:?} has a section already: put both into one"),
+            ));
+        }
+        tokens.each.push((label.clone(), rights(&token.users, &token.managers)?));
+    }
+    Ok(tokens)
+}
+
+/// Returns those who are named: users by name or number, and groups with an @ in front.
+fn people(said: &[Spanned<String>]) -> Result<Who, Fault> {
+    let mut who = Who::default();
+    for said in said {
+        let (text, span) = (said.as_ref(), said.span());
+        match text.strip_prefix('@') {
+            Some(name) => {
+                let named = || group(&Spanned::new(span, name.to_owned()));
+                who.gids.push(name.parse().or_else(|_| named())?);
+            }
+            None => who.uids.push(text.parse().or_else(|_| user(said))?),
+        }
+    }
+    Ok(who)
 }
 
 /// Returns whom a section is for: a name or a number, and not both.

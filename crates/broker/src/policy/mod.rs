@@ -3,6 +3,7 @@
 mod accounts;
 mod algorithms;
 mod file;
+mod tokens;
 mod whole;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::identity::Peer;
 use crate::ledger::{Account, Amounts, Rate, Resource};
 
 pub use accounts::Accounts;
+pub use tokens::{Right, Rights, Tokens, Who};
 pub(crate) use whole::Means;
 pub use whole::Service;
 
@@ -190,6 +192,7 @@ pub struct Policy {
     operator_gids: Vec<u32>,
     service: Service,
     accounts: Accounts,
+    tokens: Tokens,
 }
 
 impl Policy {
@@ -255,6 +258,11 @@ impl Policy {
         &self.service
     }
 
+    /// Returns the tokens of the service.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     /// Returns true when a peer may see and end everybody's grants, as root, the broker's own user, and the
     /// operators may.
     pub fn is_operator(&self, peer: &Peer) -> bool {
@@ -278,6 +286,7 @@ impl Policy {
         let is_other = |uid: &u32| *uid != 0 && *uid != own;
         let mut users = self.users.iter().flat_map(|(uids, _)| uids);
         self.default.is_some()
+            || self.tokens.name_others()
             || !self.groups.is_empty()
             || !self.operator_gids.is_empty()
             || users.any(|uids| uids.start() != uids.end() || is_other(uids.start()))

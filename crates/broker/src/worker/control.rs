@@ -11,7 +11,9 @@ use millstream_accelerator::{GrantId, KeySlots, MovedQueue, QueueId, SharedKeyMe
 use millstream_cpu::Features;
 use millstream_cwq::AlgorithmSet;
 use millstream_host::{End, Hosted};
-use millstream_protocol::{Grant, KeyRules, Message, Order, QueueCounts, Report};
+use millstream_protocol::{
+    Grant, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Order, QueueCounts, Report,
+};
 use millstream_shm::{Doorbell, Mapping, Received, Socket, wipe_stack};
 use rustix::event::{Timespec, epoll};
 use zeroize::Zeroizing;
@@ -27,11 +29,14 @@ use super::moves::{MOVES, Move};
 use super::presigning::Presigning;
 use super::serving::{Mailbox, Serving, WakeCounts};
 use super::share::Share;
+use super::tokens::{Effect, Taken, Tokens};
 use super::wrapping::Wrapping;
 use crate::progress::{self, Counter};
 
 /// The number of the control socket among those of grants.
 const BROKER: u64 = u64::MAX;
+/// The number of the bell of the vault's thread.
+pub(super) const VAULT: u64 = u64::MAX - 1;
 
 /// The time for which requests of one client are answered before the broker is heard, and the next client. One is
 /// answered in any case.
@@ -42,11 +47,11 @@ const COUNTED: usize = 64;
 
 /// A grant that is served here.
 pub(super) struct Held {
-    grant: Grant,
+    pub(super) grant: Grant,
     pub(super) id: GrantId,
     queues: Vec<QueueId>,
     /// The grant's reserve of memory for keys.
-    memory: SharedKeyMemory,
+    pub(super) memory: SharedKeyMemory,
     doorbell: Doorbell,
     /// None when the client has closed it, or was too slow to take answers.
     pub(super) keys: Option<KeySocket>,
@@ -58,6 +63,16 @@ pub(super) struct Held {
 enum Heard {
     Nothing,
     Order,
+    End(End),
+}
+
+/// The outcome of an order.
+pub(super) enum Obeyed {
+    /// The order was obeyed, and the broker is told.
+    Done,
+    /// The order was an answer.
+    Heard,
+    /// The order was the end.
     End(End),
 }
 
@@ -74,7 +89,7 @@ pub(super) struct Control {
     pub(super) moves: BTreeMap<u64, Move>,
     /// The one that went on last, of those that take turns with clients.
     pub(super) went_on: u64,
-    grants: BTreeMap<u64, Held>,
+    pub(super) grants: BTreeMap<u64, Held>,
     /// True when the stack is wiped after each order and request, because it can be read from outside.
     wipes: bool,
     /// Shows the broker that this thread gets on, and for whom.
@@ -85,6 +100,26 @@ pub(super) struct Control {
     rests_until: Cell<Option<Instant>>,
     /// Says which grants may use presignatures.
     presigning: Presigning,
+    /// The vault of tokens, where the service keeps any.
+    pub(super) tokens: Option<Tokens>,
+}
+
+/// The means to answer for a grant, as long as the rest of the thread's state is left alone.
+macro_rules! desk {
+    ($control:expr, $held:expr) => {
+        Desk {
+            features: $control.features,
+            memory: &$held.memory,
+            mailbox: &$control.mailbox,
+            steps: &$control.steps,
+            grant: $held.id,
+            algorithms: AlgorithmSet::from_bits($held.grant.algorithms),
+            rules: &$held.grant.keys,
+            slots: $held.grant.key_slots as usize,
+            wrapping: $control.wrapping.as_ref(),
+            rests_until: &$control.rests_until,
+        }
+    };
 }
 
 impl Control {
@@ -96,10 +131,14 @@ impl Control {
         memory: Arc<KeyRegions>,
         wipes: bool,
         presigning: Presigning,
+        tokens: Option<Tokens>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let number = epoll::EventData::new_u64(BROKER);
         epoll::add(&epoll, &broker, number, epoll::EventFlags::IN)?;
+        if let Some(tokens) = &tokens {
+            listen(&epoll, tokens.bell(), VAULT)?;
+        }
         Ok(Control {
             broker,
             mailbox,
@@ -115,6 +154,7 @@ impl Control {
             wrapping: None,
             rests_until: Cell::new(None),
             presigning,
+            tokens,
         })
     }
 
@@ -140,6 +180,10 @@ impl Control {
                 match data.u64() {
                     // The broker is heard below, as after all else.
                     BROKER => {}
+                    VAULT => {
+                        self.hear_vault();
+                        self.rest();
+                    }
                     number if number & MOVES != 0 => {
                         self.go_on(number & !MOVES);
                         self.rest();
@@ -210,8 +254,9 @@ impl Control {
             Ok(None) | Err(_) => return Ok(Heard::End(End::Now)),
         };
         let report = match self.obey(received) {
-            Ok(None) => Report::Done {},
-            Ok(Some(end)) => return Ok(Heard::End(end)),
+            Ok(Obeyed::Done) => Report::Done {},
+            Ok(Obeyed::Heard) => return Ok(Heard::Order),
+            Ok(Obeyed::End(end)) => return Ok(Heard::End(end)),
             Err(refused) => failed(&refused),
         };
         // A broker that is gone is seen with the next order.
@@ -219,8 +264,8 @@ impl Control {
         Ok(Heard::Order)
     }
 
-    /// Does what is ordered. None unless that is the end.
-    fn obey(&mut self, received: Received) -> Result<Option<End>, Refused> {
+    /// Does what is ordered.
+    fn obey(&mut self, received: Received) -> Result<Obeyed, Refused> {
         let Received { bytes, descriptors } = received;
         let order = Order::decode(&bytes).map_err(Refused::Message)?;
         self.steps.step_for(about(&order));
@@ -235,10 +280,10 @@ impl Control {
             Order::Count {} => self.count()?,
             Order::Watch {} => self.show(descriptors)?,
             Order::Wrap { key } => self.wrapping = Wrapping::new(self.features, key.expose()),
-            Order::Stop {} => return Ok(Some(End::Finish)),
-            _ => return Err(Refused::Message(millstream_protocol::Error::Value)),
+            Order::Stop {} => return Ok(Obeyed::End(End::Finish)),
+            order => return self.hear_store(order, descriptors),
         }
-        Ok(None)
+        Ok(Obeyed::Done)
     }
 
     /// Shows from now on how both threads get on.
@@ -342,6 +387,7 @@ impl Control {
         if let Some(keys) = &held.keys {
             let _ = epoll::delete(&self.epoll, keys);
         }
+        self.close_tokens(number, &held);
         Ok(held)
     }
 
@@ -432,23 +478,28 @@ impl Control {
     fn attend(&mut self, number: u64) {
         let Some(held) = self.grants.get_mut(&number) else { return };
         let Some(keys) = &held.keys else { return };
-        let desk = Desk {
-            features: self.features,
-            memory: &held.memory,
-            mailbox: &self.mailbox,
-            steps: &self.steps,
-            grant: held.id,
-            algorithms: AlgorithmSet::from_bits(held.grant.algorithms),
-            rules: &held.grant.keys,
-            slots: held.grant.key_slots as usize,
-            wrapping: self.wrapping.as_ref(),
-            rests_until: &self.rests_until,
-        };
-        if answer(keys, &desk).is_err() {
-            // The client is gone, or sends what can't be received, or does not take its answers: there are no more keys
-            // for it.
-            let _ = epoll::delete(&self.epoll, keys);
-            held.keys = None;
+        let desk = desk!(self, held);
+        match answer(number, keys, &desk, &mut self.tokens) {
+            Ok(None) => {}
+            Ok(Some(effects)) => {
+                // Nothing more is read from it until it is answered.
+                let _ = epoll::delete(&self.epoll, keys);
+                self.carry_out(effects);
+            }
+            Err(_) => {
+                // The client is gone, or sends what can't be received, or does not take its answers: there are no more keys
+                // for it.
+                let _ = epoll::delete(&self.epoll, keys);
+                held.keys = None;
+            }
+        }
+    }
+
+    /// Makes a key of a grant from one of a token.
+    pub(super) fn load(&self, number: u64, algorithm: u8, purpose: &KeyPurpose, key: &[u8]) -> KeyReply {
+        match self.grants.get(&number) {
+            Some(held) => desk!(self, held).load(algorithm, purpose, key),
+            None => KeyReply::Refused { why: KeyRefusal::NoSuchKey },
         }
     }
 }
@@ -462,21 +513,35 @@ fn about(order: &Order) -> u64 {
     }
 }
 
-/// Answers what a client has asked, until its turn is over. It never waits for the client.
-fn answer(keys: &KeySocket, desk: &Desk<'_>) -> io::Result<()> {
+/// Answers what a client has asked, until its turn is over. It never waits for the client. What it asks about tokens may be answered later: then there
+/// are steps to be carried out first.
+fn answer(
+    number: u64,
+    keys: &KeySocket,
+    desk: &Desk<'_>,
+    tokens: &mut Option<Tokens>,
+) -> io::Result<Option<Vec<Effect>>> {
     let began = Instant::now();
     loop {
         let message = match keys.try_receive() {
             Ok(Some(bytes)) => Zeroizing::new(bytes),
             Ok(None) => return Err(io::ErrorKind::ConnectionReset.into()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
         };
-        if let Some(reply) = desk.answer(&message) {
+        let reply = match (KeyRequest::decode(&message).ok(), tokens.as_mut()) {
+            (Some(request), Some(tokens)) => match tokens.take(number, request) {
+                Taken::NotMine(request) => desk.answer(Some(request)),
+                Taken::Now(reply) => reply,
+                Taken::Later(effects) => return Ok(Some(effects)),
+            },
+            (request, _) => desk.answer(request),
+        };
+        if let Some(reply) = reply {
             keys.try_send(&reply)?;
         }
         if began.elapsed() >= TURN {
-            return Ok(());
+            return Ok(None);
         }
     }
 }

@@ -10,7 +10,7 @@ use millstream_accelerator::{
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, AlgorithmSet, UsageError, Usages};
 use millstream_engines::Error;
-use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Secret};
+use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Secret};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::serving::{Mailbox, Serving};
@@ -59,29 +59,39 @@ impl Desk<'_> {
         self.steps.empty_handed(|| self.mailbox.ask(move |serving| serving.at_expense(grant, KEY_TIME, what)))
     }
 
-    /// The answer to a message, whatever it is; none to what is not answered.
-    pub(super) fn answer(&self, message: &[u8]) -> Option<KeyReply> {
-        let answer = match KeyRequest::decode(message) {
-            Ok(KeyRequest::Import { algorithm, exportable, purpose, bytes }) => {
+    /// The answer to a request; none to what is not answered.
+    pub(super) fn answer(&self, request: Option<KeyRequest>) -> Option<KeyReply> {
+        let answer = match request {
+            Some(KeyRequest::Import { algorithm, exportable, purpose, bytes }) => {
                 self.make(algorithm, exportable, &purpose, bytes.expose(), Origin::Imported)
             }
-            Ok(KeyRequest::Generate { algorithm, exportable, purpose, len }) => {
+            Some(KeyRequest::Generate { algorithm, exportable, purpose, len }) => {
                 self.generate(algorithm, exportable, &purpose, usize::from(len))
             }
-            Ok(KeyRequest::Export { handle }) => self.export(handle),
-            Ok(KeyRequest::Destroy { handle }) => self.destroy(handle),
-            Ok(KeyRequest::Discard { handle }) => {
+            Some(KeyRequest::Export { handle }) => self.export(handle),
+            Some(KeyRequest::Destroy { handle }) => self.destroy(handle),
+            Some(KeyRequest::Discard { handle }) => {
                 // Nobody wants to know whether there was such a key.
                 let _ = self.destroy(handle);
                 return None;
             }
-            Ok(KeyRequest::Wrap { algorithm, usages, bytes }) => self.wrap(algorithm, usages, bytes.expose()),
-            Ok(KeyRequest::Unwrap { algorithm, purpose, bytes }) => {
+            Some(KeyRequest::Wrap { algorithm, usages, bytes }) => {
+                self.wrap(algorithm, usages, bytes.expose())
+            }
+            Some(KeyRequest::Unwrap { algorithm, purpose, bytes }) => {
                 self.unwrap(algorithm, &purpose, bytes.expose())
             }
+            Some(KeyRequest::CloseToken { .. }) => return None,
+            Some(request) if request.is_about_tokens() => Err(KeyRefusal::NoTokens),
             _ => Err(KeyRefusal::Message),
         };
         Some(answer.unwrap_or_else(|why| KeyReply::Refused { why }))
+    }
+
+    /// Makes a key of the grant from one of a token, which may be in other grants too.
+    pub(super) fn load(&self, algorithm: u8, purpose: &KeyPurpose, key: &[u8]) -> KeyReply {
+        let made = self.make(algorithm, false, purpose, key, Origin::Imported);
+        made.unwrap_or_else(|why| KeyReply::Refused { why })
     }
 
     /// Expands a key here, so that the accelerator's thread need not.

@@ -1,6 +1,6 @@
 //! The worker: the process that holds keys and runs the accelerator, and can do nothing else.
 //!
-//! Two threads work. The *control* thread obeys the broker and answers clients about keys: it waits in one epoll for
+//! Two threads work, and a third where the service keeps tokens. The *control* thread obeys the broker and answers clients about keys: it waits in one epoll for
 //! all of them, and never for one. The *accelerator's* thread looks at the rings. They meet in a mailbox, between
 //! two steps of the accelerator. An idle worker sleeps in two epolls and uses no processor time. The stacks of both, and
 //! the heap, lie in memory for keys (`private.rs`); the process's first thread only waits for their end.
@@ -25,6 +25,8 @@ mod sandbox;
 mod seeding;
 mod serving;
 mod share;
+mod tokens;
+mod vault;
 mod wrapping;
 
 use std::ffi::CStr;
@@ -47,6 +49,7 @@ use presigning::{Machine, Presigning};
 use private::{Heap, Private};
 use sandbox::Filter;
 use serving::{Mailbox, Serving};
+use tokens::Tokens;
 
 pub use private::locked_bytes;
 pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
@@ -70,6 +73,8 @@ pub struct Config {
     pub key_memory: usize,
     /// True when it serves private keys and nothing else, so that its turns are longer.
     pub private_keys: bool,
+    /// True when it is a vault of tokens, so that it has a thread for what takes long with them.
+    pub tokens: bool,
     /// The user and group that root becomes.
     pub user: (u32, u32),
     /// A rule of the sandbox to leave out, for the test that each is needed: see [`Rule::name`].
@@ -89,6 +94,7 @@ impl Config {
             flush: Duration::ZERO,
             key_memory: KEY_MEMORY,
             private_keys: false,
+            tokens: false,
             user: (65534, 65534),
             deny: None,
             probe: None,
@@ -172,8 +178,8 @@ pub fn run(config: Config) -> Result<(), Error> {
     descriptors::close_others(&socket).map_err(Error::Descriptors)?;
     end_on_panic();
     descriptors::settle();
-    let Private { heap, reserve, keys, key_bytes, accelerator, control: stack } =
-        Private::take(config.key_memory, limit)?;
+    let Private { heap, reserve, keys, key_bytes, accelerator, control: stack, vault } =
+        Private::take(config.key_memory, limit, config.tokens)?;
     // The system zeroes it when the process ends, and that it is large would make the end long.
     std::mem::forget(keys.clone());
     let features = Features::active().map_err(Error::Features)?;
@@ -182,7 +188,8 @@ pub fn run(config: Config) -> Result<(), Error> {
     let machine = (config.private_keys && heap == Heap::Secret).then(Machine::look_at);
     let presigning = Presigning::of(machine.as_ref());
     let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
-    let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
+    let (filter, of_thread, of_vault) =
+        (filter(Role::Control)?, filter(Role::Accelerator)?, filter(Role::Vault)?);
     let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
     config.probe(None);
 
@@ -200,16 +207,22 @@ pub fn run(config: Config) -> Result<(), Error> {
         mailbox.clone(),
         doorbells.clone(),
     )?;
-    let control = Control::new(socket, mailbox, doorbells, features, keys, wipes, presigning)
+    let vault = vault.map(|stack| open_vault(&config, stack, of_vault, features, wipes)).transpose()?;
+    let control = Control::new(socket, mailbox, doorbells, features, keys, wipes, presigning, vault)
         .map_err(Error::Descriptors)?;
     let filter = Arc::new(filter);
     let (of_thread, config) = (filter.clone(), config.clone());
+    let (confined, begin) = sync_channel(1);
     let end = on_secret_stack(c"control", stack, move || {
         of_thread.apply().map_err(Error::Sandbox)?;
         config.probe(Some(Role::Control));
+        // The report says that all threads are confined, so it waits for the one that is confined last.
+        begin.recv().map_err(|_| Error::Thread(io::ErrorKind::Other.into()))?;
         obey(control, Report::Ready { sandbox, key_memory, key_bytes: key_bytes as u64 }, &thread)
     })?;
     filter.apply().map_err(Error::Sandbox)?;
+    // If nobody waits, the control thread has said why.
+    let _ = confined.send(());
     end.recv().unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
 }
 
@@ -294,6 +307,32 @@ fn spawn(
         Ok(Err(error)) => Err(error),
         Err(_) => Err(Error::Thread(io::ErrorKind::Other.into())),
     }
+}
+
+/// Starts the vault's thread, and waits until it is confined.
+fn open_vault(
+    config: &Config,
+    stack: SecretMemory,
+    filter: Filter,
+    features: Features,
+    wipes: bool,
+) -> Result<Tokens, Error> {
+    let (tokens, work) = Tokens::new(features, Doorbell::new().map_err(Error::Descriptors)?, wipes);
+    let (ready, begun) = sync_channel(1);
+    let config = config.clone();
+    on_secret_stack(c"vault", stack, move || {
+        work.give_way();
+        let confined = filter.apply().map_err(Error::Sandbox);
+        let may = confined.is_ok();
+        if may {
+            config.probe(Some(Role::Vault));
+        }
+        if ready.send(confined).is_ok() && may {
+            work.run();
+        }
+    })?;
+    begun.recv().unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))?;
+    Ok(tokens)
 }
 
 fn pin(cpu: Option<usize>) -> Result<(), Error> {

@@ -22,6 +22,9 @@ const ACCELERATOR_STACK: usize = 2 * WIPED_STACK;
 /// Bytes of the control thread's stack.
 const CONTROL_STACK: usize = 2 * WIPED_STACK;
 
+/// Bytes of the stack of the vault's thread.
+const VAULT_STACK: usize = 2 * WIPED_STACK;
+
 /// The bytes of the heap if so many may be locked: 42 MiB are for objects. Of the rest the states of long operations take up to 12 MiB, and keys that
 /// words bring as much.
 const HEAP: u64 = (32 + 42) << 20;
@@ -37,7 +40,7 @@ const STACKS: u64 = (ACCELERATOR_STACK + CONTROL_STACK + (256 << 10)) as u64;
 
 /// Returns the bytes that a worker locks if it has so much memory for keys.
 pub fn locked_bytes(key_memory: usize) -> u64 {
-    key_memory as u64 + STACKS + HEAP
+    key_memory as u64 + STACKS + VAULT_STACK as u64 + HEAP
 }
 
 /// All that a worker keeps in such memory, taken while it still may.
@@ -49,6 +52,7 @@ pub(super) struct Private {
     pub(super) key_bytes: usize,
     pub(super) accelerator: SecretMemory,
     pub(super) control: SecretMemory,
+    pub(super) vault: Option<SecretMemory>,
 }
 
 impl Private {
@@ -57,15 +61,18 @@ impl Private {
     ///
     /// # Errors
     /// The system's, when there is not even enough for the stacks and the first keys.
-    pub(super) fn take(key_memory: usize, limit: Option<u64>) -> Result<Self, Error> {
+    pub(super) fn take(key_memory: usize, limit: Option<u64>, has_vault: bool) -> Result<Self, Error> {
         let stack = |bytes| SecretMemory::new(bytes + rustix::param::page_size()).map_err(Error::Thread);
         let (accelerator, control) = (stack(ACCELERATOR_STACK)?, stack(CONTROL_STACK)?);
+        let vault = has_vault.then(|| stack(VAULT_STACK)).transpose()?;
+        let of_vault = if has_vault { VAULT_STACK as u64 } else { 0 };
+        let limit = limit.map(|limit| limit.saturating_sub(of_vault));
         let whole = KeyRegions::whole(key_memory);
         let key_bytes = if whole.is_ok() { key_memory } else { for_keys(key_memory, limit) };
         let is_bound = limit.is_some_and(|limit| limit < key_bytes as u64);
         let (heap, reserve) = begin_heap(key_bytes, limit.filter(|_| !is_bound));
         let keys = whole.or_else(|_| KeyRegions::new(key_bytes)).map_err(Error::KeyMemory)?;
-        Ok(Private { heap, reserve, keys: Arc::new(keys), key_bytes, accelerator, control })
+        Ok(Private { heap, reserve, keys: Arc::new(keys), key_bytes, accelerator, control, vault })
     }
 }
 

@@ -45,7 +45,7 @@ fn documented_policy() {
     let section = chapter("What a section grants");
     let user = section.clone() + &whom;
     let limits = chapter("What the service has in all");
-    let operators = chapter("Operators");
+    let (operators, tokens) = (chapter("Operators"), chapter("Tokens"));
     let mut keys = 0;
     for (header, chapter) in [
         ("[default]", &section),
@@ -53,6 +53,8 @@ fn documented_policy() {
         ("[[group]]", &user),
         ("[limits]", &limits),
         ("[operators]", &operators),
+        ("[tokens]", &tokens),
+        ("[[token]]", &tokens),
     ] {
         // The parser knows its keys, and says so.
         let text = format!("{header}\nno_such_key = 1\n");

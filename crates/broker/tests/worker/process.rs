@@ -25,6 +25,7 @@ pub fn worker() -> ExitCode {
             "--spin-us" => config.spin = micros(),
             "--flush-us" => config.flush = micros(),
             "--key-memory" => config.key_memory = value.parse().expect("bytes"),
+            "--tokens" => config.tokens = value == "yes",
             "--deny" => config.deny = Some(value),
             "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
             // The parent has set it as the environment already, because a process reads its environment when

@@ -8,7 +8,7 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use millstream_broker::worker::{Role, all_rules};
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
-use millstream_protocol::{KeyPurpose, KeyReply, KeyRequest, Order, Report};
+use millstream_protocol::{KeyPurpose, KeyReply, KeyRequest, Message, Order, Report, Secret};
 
 use crate::client::{Client, grant};
 use crate::process::Worker;
@@ -17,6 +17,9 @@ use crate::{caught, test};
 
 /// The signal of a system call that is not allowed.
 const SIGSYS: i32 = 31;
+
+/// The options of a worker that has all of its threads.
+const VAULT: &[&str] = &["--tokens", "yes"];
 
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![
@@ -27,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("a_panic_ends_the_worker_with_a_message", || {
             assert_eq!(panics("control", &[]), Ok(()));
             assert_eq!(panics("accelerator", &[]), Ok(()));
+            assert_eq!(panics("vault", &[]), Ok(()));
         }),
         test("a_worker_can_do_all_it_should", || exercise(&[]).unwrap()),
     ];
@@ -131,12 +135,12 @@ fn confined() {
 }
 
 fn what_holds_is_said() {
-    let worker = Worker::start(&[]);
+    let worker = Worker::start(VAULT);
     println!("sandbox: {}; keys: {}", worker.sandbox, worker.key_memory);
     for part in ["seccomp", "landlock", "network", "no privileges"] {
         assert!(worker.sandbox.contains(part), "{}", worker.sandbox);
     }
-    // The kernel must say so of both threads.
+    // The kernel must say so of all threads.
     for task in std::fs::read_dir(format!("/proc/{}/task", worker.child.id())).unwrap() {
         let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
         for line in
@@ -149,7 +153,7 @@ fn what_holds_is_said() {
 
 /// Checks that a worker that tries is killed for it.
 fn killed(probe: &str) {
-    match Worker::try_start(&["--probe", probe]) {
+    match Worker::try_start(&[VAULT, &["--probe", probe]].concat()) {
         Ok(_) => panic!("{probe} was tried, and the worker serves"),
         Err(status) => assert_eq!(status.signal(), Some(SIGSYS), "{probe}: {status}"),
     }
@@ -159,7 +163,7 @@ fn killed(probe: &str) {
 /// Checks that a worker whose thread panics says so and ends.
 fn panics(role: &str, options: &[&str]) -> Result<(), String> {
     let probe = format!("{role}:panic");
-    let options: Vec<_> = ["--probe", &probe].into_iter().chain(options.iter().copied()).collect();
+    let options = [VAULT, &["--probe", &probe], options].concat();
     let (mut worker, ready) = Worker::spawn(&options, Stdio::piped());
     let status = worker.ended();
     let mut message = String::new();
@@ -176,11 +180,13 @@ fn panics(role: &str, options: &[&str]) -> Result<(), String> {
 fn exercise(options: &[&str]) -> Result<(), String> {
     caught(|| work(options)).flatten().map_err(|why| format!("it could not do its work: {why}"))?;
     panics("control", options)?;
-    panics("accelerator", options)
+    panics("accelerator", options)?;
+    panics("vault", options)
 }
 
 fn work(options: &[&str]) -> Result<(), String> {
     let start = |options: &[&str]| Worker::try_start(options).map_err(|status| status.to_string());
+    let options = &[VAULT, options].concat();
     let (mut worker, mut other) = (start(options)?, start(options)?);
     let wide = |id| millstream_protocol::Grant { arena_bytes: 16 << 20, key_slots: 4096, ..grant(id) };
     let mut client = Client::new(wide(1));
@@ -206,6 +212,28 @@ fn work(options: &[&str]) -> Result<(), String> {
     let Some(KeyReply::Destroyed {}) = client.ask(&KeyRequest::Destroy { handle }) else {
         return Err("nothing destroyed".to_owned());
     };
+
+    // A token, whose PINs are wrapped on the vault's thread.
+    done(worker.order(&Order::Vault { device: Secret::new(&[7; 32]) }, &[]))?;
+    let make = KeyRequest::MakeToken {
+        session: 0,
+        label: "web".to_owned(),
+        officer: Secret::new(b"officer's PIN"),
+        user: Secret::new(b"314159"),
+    };
+    client.keys.send(&make.encode(), &[]).map_err(|error| error.to_string())?;
+    let Some(Report::AddToken { ticket, .. }) = worker.report() else {
+        return Err("no token was made".to_owned());
+    };
+    let found = Order::Found { ticket, taken: true, left: 0, attributes: Vec::new(), sealed: Vec::new() };
+    worker.control.send(&found.encode(), &[]).map_err(|error| error.to_string())?;
+    if !client.keys.wait(Some(Duration::from_secs(10))).map_err(|error| error.to_string())? {
+        return Err("no answer about a token".to_owned());
+    }
+    let answer = client.keys.receive().ok().flatten().map(|received| KeyReply::decode(&received.bytes));
+    if !matches!(answer, Some(Ok(KeyReply::Made { .. }))) {
+        return Err(format!("{answer:?}"));
+    }
 
     // A client and a worker that sleep, and objects of all sizes.
     for len in [16_u32, 4096, 200_000, 1 << 20, 3 << 20, 6 << 20] {

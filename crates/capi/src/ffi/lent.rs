@@ -11,55 +11,44 @@ use std::ptr::NonNull;
 
 use millstream::queue;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, null};
 
 /// A buffer of a queue's arena.
 #[derive(Debug)]
 pub struct Buffer {
-    place: Place,
-}
-
-/// The place of a buffer's bytes.
-#[derive(Debug)]
-enum Place {
-    /// The bytes are with C.
-    Here(queue::Buffer),
-    /// The bytes are with an operation in flight.
-    InFlight,
-    /// The bytes are gone with a queue or accelerator that ended.
-    Lost,
+    /// The bytes while they are with C. Two numbers, as in the library: a third would have them moved through memory.
+    bytes: Option<queue::Buffer>,
+    /// True if they are gone with a queue or accelerator that ended. Bytes that are neither here nor lost are with an operation
+    /// in flight.
+    lost: bool,
 }
 
 impl Buffer {
     /// Wraps a buffer that was just taken from an arena.
     pub fn new(buffer: queue::Buffer) -> Self {
-        Buffer { place: Place::Here(buffer) }
+        Buffer { bytes: Some(buffer), lost: false }
     }
 
     /// Returns the bytes, if they are here.
     pub fn here(&self) -> Option<&queue::Buffer> {
-        match &self.place {
-            Place::Here(buffer) => Some(buffer),
-            _ => None,
-        }
+        self.bytes.as_ref()
     }
 
     /// Returns the bytes to be changed.
     pub fn here_mut(&mut self, name: &'static str) -> Result<&mut queue::Buffer, Failure> {
-        match &mut self.place {
-            Place::Here(buffer) => Ok(buffer),
-            Place::InFlight => Err(Failure::InFlight(name)),
-            Place::Lost => Err(Failure::Lost(name)),
-        }
+        let lost = self.lost;
+        self.bytes.as_mut().ok_or_else(|| not_here(name, lost))
     }
 
     /// Tells whether the buffer may be freed.
     pub fn may_go(&self) -> Result<(), Failure> {
-        match self.place {
-            Place::InFlight => Err(Failure::InFlight("buffer")),
-            _ => Ok(()),
-        }
+        if self.bytes.is_some() || self.lost { Ok(()) } else { Err(Failure::InFlight("buffer")) }
     }
+}
+
+#[cold]
+fn not_here(name: &'static str, lost: bool) -> Failure {
+    if lost { Failure::Lost(name) } else { Failure::InFlight(name) }
 }
 
 /// A buffer whose bytes are with an operation in flight.
@@ -73,17 +62,11 @@ impl Lent {
     /// `at` is NULL or a handle from `millstream_buffer_new` that was not freed, and nobody else uses it now.
     #[inline(always)]
     pub unsafe fn take(name: &'static str, at: *mut Buffer) -> Result<(Self, queue::Buffer), Failure> {
-        let mut object = NonNull::new(at).ok_or(Failure::Null(name))?;
+        let mut object = NonNull::new(at).ok_or_else(|| null(name))?;
         // SAFETY: a handle, as the caller says, and nobody else's now.
-        let place = unsafe { &mut object.as_mut().place };
-        match std::mem::replace(place, Place::InFlight) {
-            Place::Here(bytes) => Ok((Lent(object), bytes)),
-            Place::InFlight => Err(Failure::InFlight(name)),
-            Place::Lost => {
-                *place = Place::Lost;
-                Err(Failure::Lost(name))
-            }
-        }
+        let buffer = unsafe { object.as_mut() };
+        let bytes = buffer.bytes.take().ok_or_else(|| not_here(name, buffer.lost))?;
+        Ok((Lent(object), bytes))
     }
 
     /// Gives the bytes back, if there are any left, and returns C's handle.
@@ -92,7 +75,7 @@ impl Lent {
         if let Some(bytes) = bytes {
             // SAFETY: the object is there while this is, and C does not use it at the same time. It holds no bytes, so
             // there is nothing to drop.
-            unsafe { (&raw mut self.0.as_mut().place).write(Place::Here(bytes)) };
+            unsafe { (&raw mut self.0.as_mut().bytes).write(Some(bytes)) };
             let handle = self.0.as_ptr();
             std::mem::forget(self);
             return handle;
@@ -106,7 +89,7 @@ impl Drop for Lent {
     /// Records that the bytes did not come back.
     fn drop(&mut self) {
         // SAFETY: as for `give_back`.
-        unsafe { self.0.as_mut().place = Place::Lost };
+        unsafe { self.0.as_mut().lost = true };
     }
 }
 

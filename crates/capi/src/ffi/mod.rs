@@ -27,6 +27,8 @@ pub mod isolated;
 
 pub mod usage;
 
+pub mod srtp;
+
 pub mod lent;
 
 use std::any::Any;
@@ -36,7 +38,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use millstream::InOut;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, null};
 use crate::pass::Pass;
 use crate::status::Status;
 
@@ -73,7 +75,7 @@ pub fn guard_value<T>(otherwise: T, call: impl FnOnce() -> Result<T, Failure>) -
 
 /// Keeps a failure for callers who ask for it.
 #[cold]
-fn tell(failure: Failure) -> Status {
+pub fn tell(failure: Failure) -> Status {
     let status = failure.status();
     // At a thread's very end nobody is left to ask.
     let _ = LAST.try_with(|last| *last.borrow_mut() = Last { failure: Some(failure), text: None });
@@ -129,12 +131,6 @@ impl Span {
 }
 
 // Failures are made out of line: the code that makes one is as long as the rest of a wrapper.
-
-#[cold]
-#[inline(never)]
-fn null(name: &'static str) -> Failure {
-    Failure::Null(name)
-}
 
 #[cold]
 #[inline(never)]

@@ -6,9 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream::cwq::{Algorithm, Usages};
+use millstream_cpu::Features;
 use millstream_files::key::{Key, Kind};
 use millstream_shm::Listener;
-use millstream_store::{Attributes, Role, usage};
+use millstream_store::{Attributes, ObjectId, Role, usage};
 use rustix::process::{DumpableBehavior, Pid, set_dumpable_behavior};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -20,13 +22,13 @@ use crate::commands::{Context, pages, print};
 use crate::error::{Error, plain};
 use crate::programs::child;
 use crate::tokens::pins::UserPin;
-use crate::tokens::{Place, named};
+use crate::tokens::{Loaded, Open, Place};
 use crate::{shown, signals};
 
 /// Sign for SSH with the keys of a token
 ///
 /// Serves the protocol of ssh-agent at a socket, for ssh, git and, as HostKeyAgent, sshd. The keys are read from the token once, and never
-/// leave this process. Nobody can add keys or take them out.
+/// leave this process; those of the service's tokens are not even in it. Nobody can add keys or take them out.
 #[derive(clap::Args)]
 #[command(after_long_help = pages::help(pages::AGENT))]
 pub(super) struct Agent {
@@ -143,32 +145,19 @@ impl Agent {
         Ok(PathBuf::from(folder).join("millstream-agent.sock"))
     }
 
-    /// Reads the keys from the token.
-    fn identities(&self, context: &Context) -> Result<(millstream_cpu::Features, Vec<Identity>), Error> {
+    /// Takes the keys from the token.
+    fn identities(&self, context: &Context) -> Result<(Features, Vec<Identity>), Error> {
+        let features = Features::active()?;
         let mut store = self.place.open()?;
-        let features = store.features;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
-        let id = token.id();
-        let named: Result<Vec<_>, _> = self.keys.iter().map(|key| named::find(&mut token, key)).collect();
         let objects = match self.keys.is_empty() {
-            true => token.file().objects(id)?.map(|(object, _)| object).collect(),
-            false => named?,
+            true => token.objects()?,
+            false => self.keys.iter().map(|key| token.find(key)).collect::<Result<_, _>>()?,
         };
         let mut identities = Vec::new();
         for object in objects {
-            let (attributes, secret) = token.read(object)?;
-            let signs = attributes.usages & usage::SIGN != 0;
-            let key =
-                Kind::named(&attributes.kind).filter(|_| signs).map(|kind| Key::new(features, kind, &secret));
-            let identity = match key {
-                Some(key) => {
-                    let key = key.map_err(|error| Error::in_format(error, &attributes.label, ""))?;
-                    let made = Identity::new(features, &attributes.label, &key);
-                    made.map_err(|error| Error::Usage(format!("key {}: {error}", attributes.label)))?
-                }
-                None => None,
-            };
-            match identity {
+            let attributes = token.show(object)?;
+            match identity(features, &mut token, object, &attributes)? {
                 Some(identity) => identities.push(identity),
                 None if self.keys.is_empty() => {}
                 None => return Err(no_signer(&attributes)),
@@ -179,6 +168,34 @@ impl Agent {
         }
         Ok((features, identities))
     }
+}
+
+/// Returns what signs with a key of the token; none if that is not for SSH.
+fn identity(
+    features: Features,
+    token: &mut Open<'_>,
+    object: ObjectId,
+    attributes: &Attributes,
+) -> Result<Option<Identity>, Error> {
+    let signs = attributes.usages & usage::SIGN != 0;
+    let Some(kind) = Kind::named(&attributes.kind).filter(|_| signs) else { return Ok(None) };
+    let algorithm = match kind {
+        Kind::Rsa => Algorithm::Rsa,
+        Kind::P256 => Algorithm::P256,
+        Kind::P384 => Algorithm::P384,
+        Kind::P521 => Algorithm::P521,
+        Kind::Ed25519 => Algorithm::Ed25519,
+        Kind::X25519 | Kind::Aes | Kind::Hmac | Kind::ChaCha20Poly1305 => return Ok(None),
+    };
+    let label = &attributes.label;
+    let made = match token.load(object, algorithm, Usages::SIGN)? {
+        Loaded::Here(secret) => {
+            let key = Key::new(features, kind, &secret);
+            Identity::new(features, label, &key.map_err(|error| Error::in_format(error, label, ""))?)
+        }
+        Loaded::Service(key) => Identity::in_service(features, label, kind, key),
+    };
+    made.map_err(|error| Error::Key(format!("key {}: {error}", shown::text(label))))
 }
 
 fn no_signer(attributes: &Attributes) -> Error {

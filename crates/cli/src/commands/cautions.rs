@@ -100,7 +100,7 @@ pub(super) fn spare_terminal(output: Option<&Path>, direction: Direction) -> Res
 pub(super) fn about(format: Format, algorithm: Option<&str>) -> Option<String> {
     let cipher = algorithm.and_then(Cipher::from_name);
     let (what, authentic, legacy) = match (format, algorithm) {
-        (Format::Tink, _) => return None,
+        (Format::Tink | Format::Age | Format::Envelope, _) => return None,
         (Format::Solaris, name) => {
             ("the format solaris", false, name != Some(solaris::Algorithm::Aes.name()))
         }

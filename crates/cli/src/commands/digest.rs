@@ -51,7 +51,7 @@ pub(super) struct Digest {
     #[command(flatten)]
     checking: checklist::Options,
     /// The files, - for standard input; without any, standard input
-    #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new())]
     files: Vec<OsString>,
 }
 

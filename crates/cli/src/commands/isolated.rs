@@ -1,5 +1,5 @@
 //! Codes that the service computes. Files go into the arena of a grant, several at a time, and the key goes
-//! to a worker.
+//! to a worker, or is one of a token that the worker opens.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use millstream::cwq;
 use millstream::isolated::Attach;
+use millstream::isolated::token::Pin;
 use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Queue, Refusal, Request, Ticket};
 
+use crate::commands::crypt::Held;
 use crate::commands::lines::{Style, line};
 use crate::commands::{Context, print};
 use crate::error::{Error, exit};
@@ -20,6 +22,14 @@ const ARENA: u32 = 128 << 20;
 /// The number of files in flight.
 const DEPTH: usize = 64;
 
+/// The key of the codes.
+pub(super) enum Key<'a> {
+    /// The bytes of the key, which go to the worker.
+    Bytes(&'a [u8]),
+    /// One that is there.
+    OfToken(&'a Held),
+}
+
 /// Prints the code of each file in order, or of standard input where there is none. Errors are handled as in
 /// `sum::files`.
 pub(super) fn files(
@@ -27,14 +37,19 @@ pub(super) fn files(
     style: &Style<'_>,
     files: &[OsString],
     socket: Option<&Path>,
-    (algorithm, key): (cwq::Algorithm, &[u8]),
+    (algorithm, key): (cwq::Algorithm, Key<'_>),
 ) -> Result<(), Error> {
     let (socket, name) = (socket.map(PathBuf::from), context.name.clone());
     let attach = Attach { socket, name, depth: DEPTH, arena_bytes: ARENA, key_slots: 1, ..Attach::default() };
     let accelerator = attach.attach()?;
     // The command makes codes and verifies none.
     let options = KeyOptions { usages: Some(cwq::Usages::SIGN), ..KeyOptions::default() };
-    let key = accelerator.import_key_with(algorithm, key, options)?;
+    let key = match key {
+        Key::Bytes(key) => accelerator.import_key_with(algorithm, key, options)?,
+        Key::OfToken(Held { token, object, pin, .. }) => {
+            accelerator.open_token(*token, Pin::User(pin))?.load(*object, algorithm, options)?
+        }
+    };
     let mut codes = Codes { queue: accelerator.queue()?, key, begun: VecDeque::new() };
     let mut code = exit::SUCCESS;
     let mut tell = |which: Option<usize>, result: Result<Vec<u8>, Error>| match result {

@@ -16,6 +16,7 @@ use millstream_store::usage;
 use zeroize::Zeroizing;
 
 use crate::codes::hash_code;
+use crate::commands::crypt::{Held, Named};
 use crate::commands::lines::{Form, Style};
 use crate::commands::{Context, cautions, crypt, isolated, pages, print, sum};
 use crate::error::Error;
@@ -63,7 +64,7 @@ pub(super) struct Mac {
     #[arg(short = 'q', long)]
     quiet: bool,
     /// The files, - for standard input; without any, standard input
-    #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new())]
     files: Vec<OsString>,
 }
 
@@ -137,22 +138,20 @@ impl Mac {
         let secrets =
             [("key file", self.key_file.as_deref()), ("passphrase file", self.passphrase_file.as_deref())];
         cautions::spare_secrets(None, &secrets)?;
-        let key = self.key(context, features, known.algorithm)?;
+        let key = match self.token.secret(usage::SIGN)? {
+            Some(Named::InService(held)) => return self.in_service(context, known, name, &held),
+            Some(Named::Here(key)) => key,
+            None => self.key(context, features, known.algorithm)?,
+        };
         if let Some(weak) =
             cautions::about_mac(name, known.legacy).filter(|_| !self.quiet && !context.solaris)
         {
             context.warn(weak);
         }
-        let form = match (self.json, self.verbose) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Verbose,
-            (false, false) => Form::Plain,
-        };
-        let on_screen = io::stdout().is_terminal();
-        let style = Style { algorithm: name, what: "mac", form, on_screen, quiet: self.quiet };
+        let style = self.style(name);
         if self.isolated {
             self.doubt(context, &key);
-            let with = (known.algorithm.code(), &key[..]);
+            let with = (known.algorithm.code(), isolated::Key::Bytes(&key));
             return isolated::files(context, &style, &self.files, self.socket.as_deref(), with);
         }
         let keyed = Keyed::new(features, known.algorithm, &key).map_err(|error| match &self.key_file {
@@ -161,6 +160,25 @@ impl Mac {
         })?;
         self.doubt(context, &key);
         sum::files(context, &style, &self.files, &keyed)
+    }
+
+    fn style<'n>(&self, name: &'n str) -> Style<'n> {
+        let form = match (self.json, self.verbose) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Verbose,
+            (false, false) => Form::Plain,
+        };
+        let on_screen = io::stdout().is_terminal();
+        Style { algorithm: name, what: "mac", form, on_screen, quiet: self.quiet }
+    }
+
+    /// Has the service compute the codes with a key that stays there.
+    fn in_service(&self, context: &Context, known: &Known, name: &str, held: &Held) -> Result<(), Error> {
+        if let Some(weak) = cautions::about_mac(name, known.legacy).filter(|_| !self.quiet) {
+            context.warn(weak);
+        }
+        let with = (known.algorithm.code(), isolated::Key::OfToken(held));
+        isolated::files(context, &self.style(name), &self.files, Some(&held.socket), with)
     }
 
     /// Warns of a key file that holds something else than a random key.
@@ -172,9 +190,6 @@ impl Mac {
     }
 
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
-        if let Some(key) = self.token.key(usage::SIGN)? {
-            return Ok(key);
-        }
         let (bytes, warning, is_key) = match (&self.key_file, &self.passphrase_file) {
             (Some(_), Some(_)) => {
                 return Err(Error::Usage("-k and --passphrase-file can't be used together".into()));

@@ -32,6 +32,9 @@ impl Man {
                 "keygen" => pages::KEYGEN,
                 "token" => pages::TOKEN,
                 "key" => pages::KEY,
+                "seal" => pages::SEAL,
+                "open" => pages::OPEN,
+                "backup" => pages::BACKUP,
                 "speed" => pages::SPEED,
                 "run" => pages::RUN,
                 "compare" => pages::COMPARE,
@@ -106,6 +109,11 @@ fn related(name: &str) -> &'static [&'static str] {
         "token" | "key" => &["millstream(1)", "millstream-key(1)", "millstream-token(1)", "openssl-pkey(1)"],
         name if name.starts_with("token-") => &["millstream-token(1)"],
         name if name.starts_with("key-") => &["millstream-key(1)", "millstream-token(1)"],
+        "seal" | "open" => &["millstream(1)", "millstream-backup(1)", "millstream-keygen(1)", "age(1)"],
+        "backup" => {
+            &["millstream(1)", "millstream-keygen(1)", "millstream-seal(1)", "zfs-send(8)", "btrfs-send(8)"]
+        }
+        name if name.starts_with("backup-") => &["millstream-backup(1)"],
         "caps" => &["millstream(1)", "millstream-check(1)", "millstream-speed(1)"],
         "check" => &["millstream(1)", "millstream-caps(1)"],
         "speed" => &["millstream(1)", "millstream-caps(1)", "millstream-compare(1)"],

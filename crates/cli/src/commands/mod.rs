@@ -13,6 +13,7 @@ use crate::error::{Error, exit};
 use crate::{shown, signals};
 
 mod agent;
+mod backup;
 mod caps;
 mod cautions;
 mod check;
@@ -30,12 +31,14 @@ mod keygen;
 mod lines;
 mod mac;
 mod man;
+mod migrate;
 mod move_grant;
 mod openssl_conf;
 mod pages;
 mod reload;
 mod revoke;
 mod run;
+mod seal;
 mod serve;
 mod setup;
 mod sparc;
@@ -45,6 +48,7 @@ mod sum;
 mod token;
 mod trace;
 mod worker;
+mod wrapping;
 
 /// Cryptographic acceleration for Linux
 ///
@@ -82,6 +86,9 @@ enum Command {
     Agent(agent::Agent),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
+    Seal(Box<seal::Seal>),
+    Open(Box<seal::Open>),
+    Backup(Box<backup::Command>),
     Digest(digest::Digest),
     Mac(mac::Mac),
     Man(man::Man),
@@ -112,6 +119,9 @@ impl Command {
             Command::Token(command) => command.run(context),
             Command::Key(command) => command.run(context),
             Command::Agent(command) => command.run(context),
+            Command::Seal(command) => command.run(context),
+            Command::Open(command) => command.run(context),
+            Command::Backup(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),
@@ -235,6 +245,10 @@ fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, Refusal> {
     let called = args.first().and_then(|arg| Path::new(arg).file_name());
     let as_on_solaris = called.is_some_and(|called| SOLARIS.iter().any(|solaris| called == *solaris));
     let mut command = with_flags_again(standalone::<A>(name.to_owned())).args_override_self(as_on_solaris);
+    if as_on_solaris && matches!(name, "digest" | "mac") {
+        // getopt(3C) ends at the first operand: all that follows is a file.
+        command = command.mut_arg("files", |files| files.trailing_var_arg(true));
+    }
     let matches = command.try_get_matches_from_mut(args);
     let refused = |error| Refusal::new(name.to_owned(), cautions::with_hint(error));
     let matches = matches.map_err(refused)?;

@@ -27,10 +27,13 @@ use crate::{exact, shown};
 /// The file of counters, for a provider whose configuration names none.
 const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
 
+/// The loader's variable for libraries that come before a program's own.
+const PRELOAD: &str = "LD_PRELOAD";
+
 /// Run a program with Millstream in its OpenSSL, or without features of the processor
 ///
-/// With Millstream, the program can be any that uses libcrypto of OpenSSL 3, unchanged. The programs that it
-/// starts are configured, too. At the end, a table on standard error says what Millstream computed.
+/// With Millstream, the program can be any that uses libcrypto of OpenSSL 3, unchanged. Where libsrtp2 is installed, Millstream
+/// is put behind that, too. The programs that it starts are configured, too. At the end, a table on standard error says what Millstream computed.
 ///
 /// With --without or --with-only, the program can be any at all, and finds the processor without those features.
 /// At the end, a line on standard error says how they were withheld.
@@ -93,6 +96,8 @@ struct Around {
     folder: Folder,
     configuration: PathBuf,
     demands_fips: bool,
+    /// The library that is preloaded, where there is a libsrtp2 for it to be in front of.
+    srtp: Option<PathBuf>,
 }
 
 impl How {
@@ -122,7 +127,8 @@ impl How {
         let text = configuration.text(&base, include.as_deref());
         let configuration = folder.write("openssl.cnf", &text)?;
         folder.watch(&configuration);
-        Ok(Around { service, folder, configuration, demands_fips: demands_fips(&base) })
+        let srtp = module::find_srtp();
+        Ok(Around { service, folder, configuration, demands_fips: demands_fips(&base), srtp })
     }
 }
 
@@ -132,6 +138,16 @@ impl Around {
         child.env("OPENSSL_CONF", &self.configuration).env(TALLY_VARIABLE, self.folder.tally());
         if let Some(service) = &self.service {
             child.env(SOCKET_VARIABLE, service.socket());
+        }
+        if let Some(srtp) = &self.srtp {
+            // The libraries that the caller preloads come first, because some libraries, such as a sanitizer's, have to.
+            let before = std::env::var_os(PRELOAD).filter(|before| !before.is_empty());
+            let mut libraries = before.map_or_else(OsString::new, |mut before| {
+                before.push(":");
+                before
+            });
+            libraries.push(srtp);
+            child.env(PRELOAD, libraries);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use millstream_store::{File, Role, token};
+use millstream_store::Role;
 
 use crate::commands::{Context, pages, print};
 use crate::error::Error;
 use crate::shown;
-use crate::tokens::Place;
 use crate::tokens::pins::{self, OfficerPin, UserPin, prompt};
+use crate::tokens::{self, Place, Store};
 
 /// Make tokens, which keep keys, and set their PINs
 ///
@@ -27,6 +27,7 @@ enum Which {
     List(List),
     Pin(Pin),
     Remove(Remove),
+    Migrate(super::migrate::Migrate),
     Setup(super::setup::Setup),
 }
 
@@ -100,6 +101,7 @@ impl Command {
             Which::List(command) => command.run(context),
             Which::Pin(command) => command.run(),
             Which::Remove(command) => command.run(),
+            Which::Migrate(command) => command.run(context),
             Which::Setup(command) => command.run(),
         }
     }
@@ -108,7 +110,7 @@ impl Command {
 impl Init {
     fn run(self) -> Result<(), Error> {
         let mut store = self.place.open_or_make()?;
-        if store.file.find(&self.token).is_ok() {
+        if store.tokens()?.iter().any(|token| token.label == self.token) {
             return Err(millstream_store::Error::TokenExists(self.token).into());
         }
         let officer = self.officer.choose()?;
@@ -118,17 +120,17 @@ impl Init {
                 "the two PINs are the same; choose another for the security officer".into(),
             ));
         }
-        token::make(&mut store.file, &store.vault, &self.token, &officer, Some(&user))?;
-        Ok(())
+        store.make(&self.token, &officer, &user)
     }
 }
 
 impl List {
     fn run(self, context: &Context) -> Result<(), Error> {
-        let file = self.place.look()?;
-        tell_damage(&file, context);
+        let mut store = self.place.look()?;
+        tell_damage(&store, context);
+        let tokens = store.tokens()?;
         if self.json {
-            let tokens = file.tokens().map(|token| {
+            let tokens = tokens.into_iter().map(|token| {
                 serde_json::json!({
                     "label": token.label,
                     "serial": token.token.to_string(),
@@ -140,7 +142,7 @@ impl List {
             });
             return print(format!("{:#}\n", serde_json::Value::from_iter(tokens)));
         }
-        let lines = file.tokens().map(|token| {
+        let lines = tokens.into_iter().map(|token| {
             let pin = match (token.has_user_pin, token.user_tries_left) {
                 (false, _) => "no user PIN",
                 (true, 0) => "user PIN locked",
@@ -164,28 +166,24 @@ impl Pin {
             false => (Role::User, &prompt::NEW_USER),
         };
         let new = pins::get(self.new_pin_file.as_deref(), prompt, true)?;
-        Ok(token.set_pin(whose, &new)?)
+        token.set_pin(whose, &new)
     }
 }
 
 impl Remove {
     fn run(self) -> Result<(), Error> {
-        let mut file = if self.force {
-            self.place.look()?
-        } else {
-            let mut store = self.place.open()?;
-            store.file.find(&self.token)?;
-            store.token(&self.token, Role::Officer, &self.officer.get()?)?;
-            store.file
-        };
-        let token = file.find(&self.token)?;
-        Ok(file.remove_token(token)?)
+        if self.force {
+            return self.place.look()?.remove_unopened(&self.token);
+        }
+        let mut store = self.place.open()?;
+        store.find(&self.token)?;
+        tokens::remove(&mut store, &self.token, &self.officer.get()?)
     }
 }
 
 /// Names the records of a store that can't be understood.
-pub(super) fn tell_damage(file: &File, context: &Context) {
-    for damage in file.damage() {
+pub(super) fn tell_damage(store: &Store, context: &Context) {
+    for damage in store.damage() {
         match damage.object {
             Some(object) => context.warn(format!("key {object} of token {}: {}", damage.token, damage.why)),
             None => context.warn(format!("token {}: {}", damage.token, damage.why)),

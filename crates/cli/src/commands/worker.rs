@@ -24,6 +24,9 @@ pub(super) struct Worker {
     /// Serve private keys only
     #[arg(long)]
     private_keys: bool,
+    /// Open tokens
+    #[arg(long)]
+    tokens: bool,
     /// Keep warnings back
     #[arg(long)]
     quiet: bool,
@@ -39,6 +42,7 @@ impl Worker {
             flush: self.flush_ns.map_or(usual.flush, Duration::from_nanos),
             key_memory: self.key_memory.unwrap_or(usual.key_memory),
             private_keys: self.private_keys,
+            tokens: self.tokens,
             ..usual
         };
         worker::run(config).map_err(|error| Error::Serve(error.to_string()))

@@ -3,7 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use millstream::isolated::{Attach, AttachError, Service};
+use millstream::isolated::token::TokenStatus;
+use millstream::isolated::{Attach, AttachError, Service, ServiceRefusal};
 use millstream_broker::rules::Policy;
 use nix::unistd::{Uid, User};
 
@@ -20,10 +21,10 @@ pub(super) fn examine(places: &Places, asked: bool) -> Vec<Finding> {
     let asked = asked || named;
     let mut findings = Vec::new();
     match Service::connect(places.socket.as_deref()).and_then(|mut service| {
-        let status = service.status()?;
-        Ok((service.socket().to_owned(), status))
+        let (status, tokens) = (service.status()?, service.tokens());
+        Ok((service.socket().to_owned(), status, tokens))
     }) {
-        Ok((socket, status)) => {
+        Ok((socket, status, kept)) => {
             let grants = status.grants.len();
             let found = format!(
                 "at {}, {}; grants that this user sees: {grants}",
@@ -31,6 +32,7 @@ pub(super) fn examine(places: &Places, asked: bool) -> Vec<Finding> {
                 whose(&socket)
             );
             findings.extend([Finding::ok("service", found), grant(socket, asked)]);
+            findings.extend(tokens(kept));
         }
         // A service that is there and can't be used is a fault, even if nobody asked.
         Err(error) => {
@@ -66,6 +68,31 @@ fn grant(socket: PathBuf, asked: bool) -> Finding {
         }
         Err(error) => Finding::error(asked, "grant", &error),
     }
+}
+
+/// Tells of the tokens that this user may use, and of PINs that are locked.
+fn tokens(kept: Result<Vec<TokenStatus>, AttachError>) -> Option<Finding> {
+    let kept = match kept {
+        Ok(kept) => kept,
+        // Most services keep no tokens, or none for this user.
+        Err(AttachError::Refused { why: ServiceRefusal::NoTokens | ServiceRefusal::Denied, .. }) => {
+            return None;
+        }
+        Err(error) => return Some(Finding::error(true, "tokens", &error)),
+    };
+    let objects: u64 = kept.iter().map(|token| u64::from(token.objects)).sum();
+    let found = format!("this user may use {}, with {objects} objects", kept.len());
+    let locked = |token: &&TokenStatus| {
+        token.officer_tries_left == 0 || token.has_user_pin && token.user_tries_left == 0
+    };
+    let Some(token) = kept.iter().find(locked) else { return Some(Finding::ok("tokens", found)) };
+    let label = shown::text(&token.label);
+    let (whose, remedy) = match token.officer_tries_left {
+        0 => ("security officer's", "the user PIN still opens it: copy its keys to another token".to_owned()),
+        _ => ("user", format!("set a new one with 'millstream token pin {label} --reset'")),
+    };
+    let found = format!("{found}; the {whose} PIN of {label} is locked after ten wrong ones");
+    Some(Finding::warn("tokens", found, remedy))
 }
 
 /// Reads the policy as the service would.

@@ -1,4 +1,4 @@
-//! The search for the modules: the OpenSSL provider, and that of PKCS #11.
+//! The search for the modules: the OpenSSL provider, that of PKCS #11, and the library behind libsrtp2.
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,11 @@ const PROVIDER: Module =
     Module { installed: "ossl-modules/millstream.so", built: "libmillstream_provider.so" };
 const PKCS11: Module =
     Module { installed: "pkcs11/libmillstream-pkcs11.so", built: "libmillstream_pkcs11.so" };
+
+const SRTP: Module = Module { installed: "millstream/libmillstream-srtp.so", built: "libmillstream_srtp.so" };
+
+/// libsrtp2, as the loader knows it.
+const LIBSRTP: &str = "libsrtp2.so.1";
 
 /// Returns the absolute path of the module: the one that is named, else the installed one, else the one of
 /// this build.
@@ -82,6 +87,17 @@ pub fn find_pkcs11(named: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
+/// Returns the library that is preloaded to put Millstream behind libsrtp2: none where either of them is missing, or where the path
+/// can't be written into the variable.
+pub fn find_srtp() -> Option<PathBuf> {
+    let ours = SRTP.beside()?;
+    let named = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let usual = ["/usr/local", "/usr", "/"].map(Path::new).into_iter().flat_map(libraries);
+    std::env::split_paths(&named).chain(usual).find(|folder| folder.join(LIBSRTP).exists())?;
+    let separates = |byte: &u8| b" :".contains(byte);
+    Some(ours).filter(|path| !path.as_os_str().as_encoded_bytes().iter().any(separates))
+}
+
 impl Module {
     /// Finds the module in the libraries' folders of the installation that this program belongs to, or in its
     /// build.
@@ -94,17 +110,18 @@ impl Module {
 
     /// Finds the module in `PREFIX/lib*` or a folder in it. Debian has one for each architecture.
     fn installed(&self, prefix: &Path) -> Option<PathBuf> {
-        let is_library =
-            |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
-        for library in folders(prefix).into_iter().filter(is_library) {
-            let nested = folders(&library);
-            let found = std::iter::once(library).chain(nested).map(|folder| folder.join(self.installed));
-            if let Some(path) = found.into_iter().find(|path| path.is_file()) {
-                return Some(path);
-            }
-        }
-        None
+        libraries(prefix).map(|folder| folder.join(self.installed)).find(|path| path.is_file())
     }
+}
+
+/// Returns `PREFIX/lib*`, and the folders in each.
+fn libraries(prefix: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_library =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
+    folders(prefix).into_iter().filter(is_library).flat_map(|library| {
+        let nested = folders(&library);
+        std::iter::once(library).chain(nested)
+    })
 }
 
 /// Returns the folders in a folder, in an order that does not depend on the file system.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use millstream::isolated::UseStatus;
+use millstream::isolated::token::TokenStatus;
 use millstream_cwq::{Algorithm, AlgorithmSet};
 use millstream_measure::figures::rounded;
 use serde_json::{Map, Value, json};
@@ -19,9 +20,23 @@ pub fn json(view: &View, socket: &Path) -> Value {
         "workers": view.workers.iter().map(worker).collect::<Vec<_>>(),
         "grants": view.grants.iter().map(grant).collect::<Vec<_>>(),
         "limits": view.uses.iter().map(limits).collect::<Vec<_>>(),
+        "tokens": view.tokens.iter().map(token).collect::<Vec<_>>(),
     });
     exact::put(&mut value, "socket", socket.as_os_str());
     value
+}
+
+fn token(token: &TokenStatus) -> Value {
+    json!({
+        "token": format!("{:032x}", token.token),
+        "label": token.label,
+        "objects": token.objects,
+        "changes": token.changes,
+        "has_user_pin": token.has_user_pin,
+        "user_tries_left": token.user_tries_left,
+        "officer_tries_left": token.officer_tries_left,
+        "manages": token.manages,
+    })
 }
 
 /// Returns the use of each resource of the service, a worker or an account, with the limit if there is one.
@@ -125,5 +140,10 @@ mod tests {
         );
         assert_eq!(limits["uses"]["queues"], json!({ "used": 3, "limit": 4096 }));
         assert!(value["grants"][1]["operations_per_s"].is_null());
+        let token = &value["tokens"][0];
+        assert_eq!(
+            (&token["label"], &token["objects"], &token["user_tries_left"]),
+            (&json!("web"), &json!(3), &json!(0))
+        );
     }
 }

@@ -6,7 +6,10 @@ pub mod table;
 
 use std::time::Instant;
 
-use millstream::isolated::{GrantStatus, Service, Status, UseStatus, WorkerStatus};
+use millstream::isolated::token::TokenStatus;
+use millstream::isolated::{
+    GrantStatus, Service, ServiceError, ServiceRefusal, Status, UseStatus, WorkerStatus,
+};
 
 use nix::unistd::{Uid, User};
 
@@ -17,6 +20,7 @@ use crate::shown;
 pub struct Look {
     at: Instant,
     there: Status,
+    tokens: Vec<TokenStatus>,
 }
 
 impl Look {
@@ -28,7 +32,16 @@ impl Look {
         let mut there = service.status()?;
         there.workers.sort_by_key(|worker| worker.worker);
         there.grants.sort_by_key(|grant| grant.grant.id);
-        Ok(Look { at: Instant::now(), there })
+        let at = Instant::now();
+        let mut tokens = match service.tokens() {
+            // A service may keep no tokens, and others may keep theirs for other users.
+            Err(ServiceError::Refused { why: ServiceRefusal::NoTokens | ServiceRefusal::Denied, .. }) => {
+                Vec::new()
+            }
+            tokens => tokens?,
+        };
+        tokens.sort_by(|a, b| a.label.cmp(&b.label));
+        Ok(Look { at, there, tokens })
     }
 
     /// Returns the view of what was done since an earlier look.
@@ -47,7 +60,7 @@ impl Look {
             Worker { now: now.clone(), sleeps_per_s, lanes }
         };
         let workers = self.there.workers.iter().map(worker).collect();
-        View { seconds, workers, grants, uses: self.there.uses.clone() }
+        View { seconds, workers, grants, uses: self.there.uses.clone(), tokens: self.tokens.clone() }
     }
 }
 
@@ -66,6 +79,8 @@ pub struct View {
     pub grants: Vec<Grant>,
     /// The use of resources, and their limits.
     pub uses: Vec<UseStatus>,
+    /// The tokens that this user may use.
+    pub tokens: Vec<TokenStatus>,
 }
 
 impl View {
@@ -192,7 +207,16 @@ mod tests {
         let queues = Use { what: "queues".to_owned(), used: 3, limit: 4096 };
         let uses = vec![UseStatus { worker: true, number: 2, uses: vec![queues], ..UseStatus::default() }];
         let there = |grants| Status { workers: vec![worker.clone()], grants, uses: uses.clone() };
-        let look = |at, grants| Look { at, there: there(grants) };
+        let token = TokenStatus {
+            label: "web".to_owned(),
+            has_user_pin: true,
+            user_tries_left: 0,
+            officer_tries_left: 10,
+            objects: 3,
+            changes: 9,
+            ..TokenStatus::default()
+        };
+        let look = |at, grants| Look { at, there: there(grants), tokens: vec![token.clone()] };
         let before = look(begin, grants.iter().filter_map(|(_, was)| was.clone()).collect());
         let now = look(begin + Duration::from_secs(2), grants.into_iter().map(|(now, _)| now).collect());
         now.since(&before)

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use millstream::isolated::UseStatus;
+use millstream::isolated::token::TokenStatus;
 use millstream_cwq::Status;
 use millstream_measure::figures::significant;
 use rustix::process::geteuid;
@@ -53,6 +54,9 @@ pub fn text(view: &View, socket: &Path, extra: (&str, &dyn Fn(&Grant) -> String)
     if !view.uses.is_empty() {
         text += &format!("\n{}", table(&use_columns(), &view.uses));
     }
+    if !view.tokens.is_empty() {
+        text += &format!("\n{}", table(&token_columns(), &view.tokens));
+    }
     let failed = view.grants.iter().filter(|grant| grant.failures() > 0);
     for (i, grant) in failed.enumerate() {
         let gap = if i == 0 { "\n" } else { "" };
@@ -95,6 +99,23 @@ fn served(worker: &Worker) -> String {
             )
         }
     }
+}
+
+fn token_columns<'a>() -> Vec<Column<'a, TokenStatus>> {
+    let tries = |left: u8| if left == 0 { "locked".to_owned() } else { format!("{left} tries") };
+    vec![
+        left("TOKEN", |t: &TokenStatus| shown::text(&t.label)),
+        right("OBJECTS", |t: &TokenStatus| t.objects.to_string()),
+        right("CHANGES", |t: &TokenStatus| short(t.changes as f64)),
+        left(
+            "USER PIN",
+            move |t: &TokenStatus| {
+                if t.has_user_pin { tries(t.user_tries_left) } else { "none".to_owned() }
+            },
+        ),
+        left("OFFICER'S PIN", move |t: &TokenStatus| tries(t.officer_tries_left)),
+        left("THIS USER", |t: &TokenStatus| if t.manages { "manages".into() } else { "uses".into() }),
+    ]
 }
 
 /// Returns the columns for the use of resources.

@@ -1,48 +1,71 @@
-//! The local store of tokens: its place, its PINs, and how the commands open it.
+//! The tokens that commands work on: those of the service where it keeps any for this user, else those of a store of this user's.
 
-pub mod named;
+mod local;
+mod named;
 pub mod pins;
+mod service;
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use millstream_cpu::Features;
-use millstream_store::vault::{LocalSession, LocalVault};
-use millstream_store::{DeviceSecret, Error as StoreError, File, Role, Token};
+use millstream::cwq::{Algorithm, Usages};
+use millstream::isolated::TokenKey;
+use millstream_files::key::Kind;
+use millstream_store::file::{Damage, TokenInfo};
+use millstream_store::{Attributes, Error as StoreError, ObjectId, Role, usage};
+use zeroize::Zeroizing;
 
+use self::local::{Local, OpenLocal};
+pub(crate) use self::local::{described, unmade};
+use self::service::{OfService, OpenService};
 use crate::error::Error;
 use crate::secret::Secret;
-
-/// The name of the store in its folder.
-const FILE: &str = "tokens.redb";
-
-/// The longest time to wait for another command that has the store open.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::shown;
 
 /// The option that names the store.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Place {
-    /// The folder of the tokens [default: what MILLSTREAM_STORE names, else that of this user, or of the machine for root]
+    /// The folder of a store of this machine's files [default: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any
+    /// for this user; else the folder of this user, or of the machine for root]
     #[arg(long, value_name = "FOLDER")]
     store: Option<PathBuf>,
 }
 
-/// A store that is open, and what opens tokens in it.
-pub struct Store {
-    pub file: File,
-    pub vault: LocalVault,
-    pub features: Features,
+/// Tokens, wherever they are.
+pub enum Store {
+    /// Tokens in a file that this process opens.
+    Local(Local),
+    /// Tokens of the service.
+    Service(OfService),
+}
+
+/// A key that is ready for use.
+pub enum Loaded {
+    /// The bytes of the key, as its kind has them.
+    Here(Secret),
+    /// A key in the service.
+    Service(TokenKey),
+}
+
+/// An open token.
+pub enum Open<'s> {
+    Local(Box<OpenLocal<'s>>),
+    Service(OpenService),
 }
 
 impl Place {
-    /// Returns the folder of the store.
+    /// Returns the folder that is named, if one is.
+    fn named(&self) -> Option<PathBuf> {
+        let variable = || std::env::var_os("MILLSTREAM_STORE").filter(|value| !value.is_empty());
+        self.store.clone().or_else(|| variable().map(PathBuf::from))
+    }
+
+    /// Returns the folder of a local store.
     fn folder(&self) -> Result<PathBuf, Error> {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        if let Some(folder) = self.store.clone().or_else(|| variable("MILLSTREAM_STORE")) {
+        if let Some(folder) = self.named() {
             return Ok(folder);
         }
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if rustix::process::geteuid().is_root() {
             return Ok("/var/lib/millstream".into());
         }
@@ -52,63 +75,318 @@ impl Place {
         Ok(state.join("millstream"))
     }
 
+    /// Returns the service's tokens, if they are meant.
+    fn service(&self) -> Result<Option<OfService>, Error> {
+        if self.named().is_some() { Ok(None) } else { OfService::connect() }
+    }
+
     /// Opens the store that is there.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::Store`], [`Error::Service`].
     pub fn open(&self) -> Result<Store, Error> {
-        let folder = self.folder()?;
-        let file = opened(&folder.join(FILE))?;
-        let (device, _) = DeviceSecret::find(&folder)?;
-        Store::with(file, device)
+        match self.service()? {
+            Some(service) => Ok(Store::Service(service)),
+            None => Ok(Store::Local(Local::open(&self.folder()?)?)),
+        }
     }
 
     /// Opens the store, and makes it, its folder and the device secret if they are not there.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Write`] for the folder.
+    /// As [`Place::open`].
     pub fn open_or_make(&self) -> Result<Store, Error> {
-        let folder = self.folder()?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|source| Error::Write { name: folder.display().to_string(), source })?;
-        let path = folder.join(FILE);
-        let file = match File::create(&path) {
-            Err(StoreError::Exists(_)) => opened(&path)?,
-            file => file?,
-        };
-        // A new secret would open none of the tokens that are there.
-        let (device, _) = match file.tokens().next() {
-            None => DeviceSecret::find_or_make(&folder)?,
-            Some(_) => DeviceSecret::find(&folder)?,
-        };
-        Store::with(file, device)
+        match self.service()? {
+            Some(service) => Ok(Store::Service(service)),
+            None => Ok(Store::Local(Local::open_or_make(&self.folder()?)?)),
+        }
     }
 
-    /// Opens the store to look at what needs no PIN.
+    /// Opens the store to look at what needs no PIN, and no device secret.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub fn look(&self) -> Result<File, Error> {
-        opened(&self.folder()?.join(FILE))
+    /// As [`Place::open`].
+    pub fn look(&self) -> Result<Store, Error> {
+        match self.service()? {
+            Some(service) => Ok(Store::Service(service)),
+            None => Ok(Store::Local(Local::look(&self.folder()?)?)),
+        }
     }
 }
 
 impl Store {
-    fn with(file: File, device: DeviceSecret) -> Result<Self, Error> {
-        let features = Features::active()?;
-        Ok(Store { file, vault: LocalVault::new(features, device), features })
+    /// Lists the tokens.
+    ///
+    /// # Errors
+    /// [`Error::Service`].
+    pub fn tokens(&mut self) -> Result<Vec<TokenInfo>, Error> {
+        match self {
+            Store::Local(local) => Ok(local.file.tokens().collect()),
+            Store::Service(service) => service.tokens(),
+        }
+    }
+
+    /// Returns the token with that label.
+    ///
+    /// # Errors
+    /// [`StoreError::NoToken`]; [`Error::Service`].
+    pub fn find(&mut self, label: &str) -> Result<TokenInfo, Error> {
+        let found = self.tokens()?.into_iter().find(|token| token.label == label);
+        Ok(found.ok_or_else(|| StoreError::NoToken(label.to_owned()))?)
+    }
+
+    /// Returns the label of the token that is meant: the one that was named, else the only one.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when none was named and there is not one; [`Error::Service`].
+    pub fn meant(&mut self, named: Option<&str>) -> Result<String, Error> {
+        if let Some(named) = named {
+            return Ok(named.to_owned());
+        }
+        let mut tokens = self.tokens()?;
+        match tokens.pop() {
+            Some(only) if tokens.is_empty() => Ok(only.label),
+            last => {
+                let number = tokens.len() + usize::from(last.is_some());
+                Err(Error::Usage(format!("there are {number} tokens; name one with -T")))
+            }
+        }
+    }
+
+    /// Lists the keys of a token.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Service`].
+    pub fn objects(&mut self, label: &str) -> Result<Vec<(ObjectId, Attributes)>, Error> {
+        let token = self.find(label)?.token;
+        match self {
+            Store::Local(local) => local.objects(token),
+            Store::Service(service) => service.objects(token),
+        }
+    }
+
+    /// Refuses labels that keys of a token have already.
+    ///
+    /// # Errors
+    /// [`Error::Key`], which names all of them; the errors of [`Store::objects`].
+    pub fn are_free(&mut self, token: &str, labels: &BTreeSet<&str>) -> Result<(), Error> {
+        let objects = self.objects(token)?;
+        let taken = objects.iter().filter(|(_, is)| named::is_key(is) && labels.contains(&*is.label));
+        let taken: BTreeSet<String> = taken.map(|(_, is)| shown::text(&is.label)).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let taken = Vec::from_iter(taken).join(", ");
+        Err(Error::Key(format!(
+            "the token has keys of these labels already, and nothing was brought: {taken}; if this command brought them and was interrupted, add --resume, else \
+             copy them to other labels with 'millstream key copy', or remove them first"
+        )))
+    }
+
+    /// Returns the records that can't be understood. The service writes those of its own store into its log.
+    pub fn damage(&self) -> &[Damage] {
+        match self {
+            Store::Local(local) => local.file.damage(),
+            Store::Service(_) => &[],
+        }
+    }
+
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn make(&mut self, label: &str, officer: &Secret, user: &Secret) -> Result<(), Error> {
+        match self {
+            Store::Local(local) => local.make(label, officer, user),
+            Store::Service(service) => service.make(label, officer, user),
+        }
     }
 
     /// Opens a token.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub fn token(&mut self, label: &str, role: Role, pin: &Secret) -> Result<Token<'_, LocalSession>, Error> {
-        Ok(Token::open(&mut self.file, &self.vault, label, role, pin)?)
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn token(&mut self, label: &str, role: Role, pin: &Secret) -> Result<Open<'_>, Error> {
+        let token = self.find(label)?.token;
+        match self {
+            Store::Local(local) => Ok(Open::Local(Box::new(local.token(label, role, pin)?))),
+            Store::Service(service) => Ok(Open::Service(service.token(token, role, pin)?)),
+        }
+    }
+
+    /// Removes a token, which the security officer must have opened in the service.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Usage`].
+    pub fn remove_unopened(&mut self, label: &str) -> Result<(), Error> {
+        let token = self.find(label)?.token;
+        match self {
+            Store::Local(local) => Ok(local.file.remove_token(token)?),
+            Store::Service(_) => Err(Error::Usage(
+                "--force: the service removes a token with the security officer's PIN only; leave the option out"
+                    .into(),
+            )),
+        }
     }
 }
 
-/// Opens a store, and waits for a command that has it open.
-fn opened(path: &Path) -> Result<File, Error> {
-    Ok(File::open_within(path, PATIENCE)?)
+/// Refuses a key that was not made for any of the usages that are wanted.
+///
+/// # Errors
+/// [`Error::Key`], which names the key and the first of them.
+pub fn is_for(label: &str, attributes: &Attributes, wanted: u32) -> Result<(), Error> {
+    if attributes.usages & wanted != 0 {
+        return Ok(());
+    }
+    let name = usage::NAMES[wanted.trailing_zeros() as usize];
+    Err(Error::Key(format!("key {label} was not made to {name}: it has no such usage")))
+}
+
+impl Open<'_> {
+    /// Returns the key with that label, or with that identifier as hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`StoreError::NoObject`], [`StoreError::Ambiguous`]; [`Error::Service`].
+    pub fn find(&mut self, name: &str) -> Result<ObjectId, Error> {
+        match self {
+            Open::Local(token) => token.find(name),
+            Open::Service(token) => token.find(name),
+        }
+    }
+
+    /// Returns the attributes of a key, which are authentic.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn show(&mut self, object: ObjectId) -> Result<Attributes, Error> {
+        match self {
+            Open::Local(token) => Ok(token.read(object)?.0),
+            Open::Service(token) => token.show(object),
+        }
+    }
+
+    /// Returns a key that may leave its token, as its kind has it.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn export(&mut self, object: ObjectId) -> Result<Zeroizing<Vec<u8>>, Error> {
+        match self {
+            Open::Local(token) => Ok(token.read(object)?.1),
+            Open::Service(token) => token.export(object),
+        }
+    }
+
+    /// Returns all objects of the token.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Service`].
+    pub fn objects(&mut self) -> Result<Vec<ObjectId>, Error> {
+        match self {
+            Open::Local(token) => token.objects(),
+            Open::Service(token) => token.objects(),
+        }
+    }
+
+    /// Returns all keys of the token with their attributes, which are authentic.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Service`].
+    pub fn keys(&mut self) -> Result<Vec<(ObjectId, Attributes)>, Error> {
+        let mut keys = Vec::new();
+        for object in self.objects()? {
+            let is = self.show(object)?;
+            if named::is_key(&is) {
+                keys.push((object, is));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Returns what uses a key of the kind that its attributes name.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn load(&mut self, object: ObjectId, algorithm: Algorithm, usages: Usages) -> Result<Loaded, Error> {
+        match self {
+            Open::Local(token) => Ok(Loaded::Here(token.read(object)?.1)),
+            Open::Service(token) => Ok(Loaded::Service(token.load(object, algorithm, usages)?)),
+        }
+    }
+
+    /// Makes a key.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`], [`Error::Usage`].
+    pub fn generate(&mut self, kind: Kind, bits: Option<usize>, asked: &Attributes) -> Result<(), Error> {
+        match self {
+            Open::Local(token) => token.generate(kind, bits, asked),
+            Open::Service(token) => token.generate(bits, asked),
+        }
+    }
+
+    /// Brings a key in.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn import(&mut self, kind: Kind, key: &[u8], asked: &Attributes) -> Result<(), Error> {
+        match self {
+            Open::Local(token) => token.import(kind, key, asked),
+            Open::Service(token) => token.import(key, asked),
+        }
+    }
+
+    /// Removes a key.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn remove(&mut self, object: ObjectId) -> Result<(), Error> {
+        match self {
+            Open::Local(token) => token.remove(object),
+            Open::Service(token) => token.remove(object),
+        }
+    }
+
+    /// Sets a PIN.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Queue`].
+    pub fn set_pin(&mut self, role: Role, pin: &Secret) -> Result<(), Error> {
+        match self {
+            Open::Local(token) => token.set_pin(role, pin),
+            Open::Service(token) => token.set_pin(role, pin),
+        }
+    }
+}
+
+/// Copies a key to another token, or gives a copy in the same one another label.
+///
+/// # Errors
+/// [`Error::Store`], [`Error::Queue`], [`Error::Service`].
+pub fn copy(
+    store: &mut Store,
+    (from, pin, name): (&str, &Secret, &str),
+    to: Option<(&str, &Secret)>,
+    label: Option<String>,
+) -> Result<(), Error> {
+    match store {
+        Store::Local(local) => local.copy((from, pin, name), to, label),
+        Store::Service(_) => {
+            let source = store.find(from)?.token;
+            let target = to.map(|(to, pin)| Ok::<_, Error>((store.find(to)?.token, pin))).transpose()?;
+            let Store::Service(service) = store else { return Ok(()) };
+            service.copy((source, pin, name), target, label)
+        }
+    }
+}
+
+/// Removes a token that the security officer's PIN opens.
+///
+/// # Errors
+/// [`Error::Store`], [`Error::Queue`].
+pub fn remove(store: &mut Store, label: &str, pin: &Secret) -> Result<(), Error> {
+    match store.token(label, Role::Officer, pin)? {
+        Open::Local(_) => {}
+        Open::Service(token) => return token.remove_token(),
+    }
+    store.remove_unopened(label)
 }

@@ -2,56 +2,44 @@
 //!
 //! A token can have other objects beside keys, which programs with PKCS #11 put there under the same label: public keys, certificates and data.
 
-use millstream_store::vault::Session;
-use millstream_store::{Error as StoreError, ObjectId, Token};
+use millstream_store::{Attributes, Error as StoreError, ObjectId};
 
 use crate::error::Error;
 use crate::{hex, shown};
 
-/// Returns the key with that label, else with that identifier of an application in hexadecimal, else the object that has it as its own.
+/// Returns true if an object is a key that does something.
+pub(super) fn is_key(attributes: &Attributes) -> bool {
+    let kind = attributes.kind.as_str();
+    !kind.ends_with(" public") && !["certificate", "data"].contains(&kind)
+}
+
+/// Returns the identifier of an application that a name can be.
+pub(super) fn identifier(name: &str) -> Option<Vec<u8>> {
+    hex::read(name).filter(|id| !id.is_empty())
+}
+
+/// Returns the key that has a name, if any has.
 ///
 /// # Errors
-/// [`Error::Store`]: there is none, or there are several.
-pub fn find(token: &mut Token<'_, impl Session>, name: &str) -> Result<ObjectId, Error> {
-    let labelled = token.file().labelled(token.id(), name)?.to_vec();
-    let mut found = keys_of(token, labelled)?;
-    if found.is_empty()
-        && let Some(id) = hex::read(name).filter(|id| !id.is_empty())
-    {
-        let identified = token.file().identified(token.id(), &id)?.to_vec();
-        found = keys_of(token, identified)?;
-    }
-    match found[..] {
-        [] => Ok(token.find(name)?),
-        [key] => Ok(key),
+/// [`StoreError::Ambiguous`]: there are several.
+pub(super) fn only(name: &str, keys: &[ObjectId]) -> Result<Option<ObjectId>, Error> {
+    match keys {
+        [] => Ok(None),
+        [key] => Ok(Some(*key)),
         _ => Err(StoreError::Ambiguous(name.to_owned()).into()),
     }
 }
 
-/// Refuses a label that a key has already.
+/// Refuses a label that keys have already.
 ///
 /// # Errors
 /// [`Error::Key`].
-pub fn is_free(token: &mut Token<'_, impl Session>, label: &str) -> Result<(), Error> {
-    let labelled = token.file().labelled(token.id(), label)?.to_vec();
-    if keys_of(token, labelled)?.is_empty() {
+pub(super) fn is_free(label: &str, keys: &[ObjectId]) -> Result<(), Error> {
+    if keys.is_empty() {
         return Ok(());
     }
     let label = shown::text(label);
     Err(Error::Key(format!(
         "the token has a key {label} already; choose another label, or remove that one first"
     )))
-}
-
-/// Returns those of the objects that are keys.
-fn keys_of(token: &mut Token<'_, impl Session>, objects: Vec<ObjectId>) -> Result<Vec<ObjectId>, Error> {
-    let mut keys = Vec::new();
-    for object in objects {
-        let (attributes, _) = token.read(object)?;
-        let kind = attributes.kind.as_str();
-        if !kind.ends_with(" public") && !["certificate", "data"].contains(&kind) {
-            keys.push(object);
-        }
-    }
-    Ok(keys)
 }

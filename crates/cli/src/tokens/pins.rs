@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::secret::{self, Prompt, Secret};
 
 /// The option of the user PIN.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct UserPin {
     /// Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]
     #[arg(long, value_name = "FILE")]
@@ -31,6 +31,12 @@ pub mod prompt {
         Prompt { what: "PIN", first: "User PIN: ", again: "User PIN again: ", remedy: REMEDY };
     pub const NEW_USER: Prompt =
         Prompt { what: "PIN", first: "New user PIN: ", again: "New user PIN again: ", remedy: REMEDY };
+    pub const SOFTHSM: Prompt = Prompt {
+        what: "PIN",
+        first: "User PIN in SoftHSM2: ",
+        again: "User PIN in SoftHSM2 again: ",
+        remedy: "name a file with --softhsm-pin-file",
+    };
     pub const OFFICER: Prompt = Prompt {
         what: "PIN",
         first: "Security officer's PIN: ",

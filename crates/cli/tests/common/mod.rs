@@ -202,17 +202,27 @@ impl Terminal {
     /// Waits until the terminal shows `text` after what was seen before, and returns the text in between.
     #[track_caller]
     pub fn see(&mut self, text: &str) -> String {
+        self.see_all(&[text])
+    }
+
+    /// Waits until the terminal shows all the `texts` after what was seen before, in any order, and returns what it showed until the
+    /// last of them began.
+    #[track_caller]
+    pub fn see_all(&mut self, texts: &[&str]) -> String {
         let until = Instant::now() + Duration::from_secs(60);
         let mut shown = self.shown.0.lock().unwrap();
         loop {
             let fresh = &shown[self.seen..];
-            if let Some(at) = fresh.windows(text.len()).position(|window| window == text.as_bytes()) {
+            let at = |text: &&str| fresh.windows(text.len()).position(|window| window == text.as_bytes());
+            let all: Option<Vec<(usize, usize)>> =
+                texts.iter().map(|text| at(text).map(|at| (at, at + text.len()))).collect();
+            if let Some((at, end)) = all.and_then(|all| all.into_iter().max()) {
                 let between = String::from_utf8_lossy(&fresh[..at]).into_owned();
-                self.seen += at + text.len();
+                self.seen += end;
                 return between;
             }
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no '{text}' in: {}", String::from_utf8_lossy(fresh));
+            assert!(!left.is_zero(), "no {texts:?} in: {}", String::from_utf8_lossy(fresh));
             shown = self.shown.1.wait_timeout(shown, left).unwrap().0;
         }
     }

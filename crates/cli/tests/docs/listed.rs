@@ -14,6 +14,10 @@ pub const NOT_RUN: &[(At, &str)] = &[
     (("packages.md", "podman "), "needs podman; the step `release` runs the image's command on its files"),
     (("README.md", "cargo xtask demo"), "is minutes long, and its parts are commands that other pages run"),
     (("README.md", "cargo xtask ci"), "is the pipeline that runs this test"),
+    (
+        ("tokens.md", "millstream token migrate /var/lib/softhsm"),
+        "needs a token of SoftHSM2; crates/cli/tests/migrate.rs makes one and brings it",
+    ),
     (("c.md", "cargo xtask install "), "is how the test's own installation was made, below another prefix"),
     (
         ("operations.md", "systemctl "),
@@ -23,6 +27,10 @@ pub const NOT_RUN: &[(At, &str)] = &[
         ("operations.md", "millstream doctor "),
         "shows a user without a grant on one machine; crates/cli/tests/doctor.rs runs it",
     ),
+    (("tokens.md", "openssl storeutl "), TOKENS_OF_SERVICE),
+    (("tokens.md", "openssl req "), TOKENS_OF_SERVICE),
+    (("tokens.md", "openssl dgst "), TOKENS_OF_SERVICE),
+    (("tokens.md", "openssl pkey -pubin -in 'millstream"), TOKENS_OF_SERVICE),
     (("sparc.md", "cp target/openssl"), NO_SPARC_OPENSSL),
     (("sparc.md", "millstream sparc --count '*_t4_*' ./openssl"), NO_SPARC_OPENSSL),
     (("sparc.md", "millstream sparc --hwcap -aes --count '*_t4_*' ./openssl"), NO_SPARC_OPENSSL),
@@ -34,6 +42,8 @@ pub const NOT_RUN: &[(At, &str)] = &[
 ];
 
 const PACKAGES: &str = "needs root and changes the machine; the step `release` of the pipeline makes the packages and tries them";
+
+const TOKENS_OF_SERVICE: &str = "needs a service with tokens; tests/store.rs runs these commands";
 
 const NO_SPARC_OPENSSL: &str =
     "needs OpenSSL for SPARC, which takes minutes to build; tests/sparc.rs runs the same";
@@ -88,6 +98,15 @@ pub const FOLDERS: &[(&str, &str)] = &[("c.md", "docs/c"), ("sparc.md", "machine
 
 /// Blocks of other kinds that nothing compiles or runs.
 pub const OTHER_BLOCKS: &[(At, &str)] = &[
+    (("columns.md", "python"), "needs the Python package; crates/python/tests/test_documents.py runs it"),
+    (
+        ("columns.md", "text"),
+        "needs a token of the service; crates/python/tests/test_isolated.py does the same",
+    ),
+    (("srtp.md", "text"), "needs GStreamer and Janus; tests/srtp.rs runs other programs of libsrtp2"),
+    (("backup.md", "ini"), "is a unit of systemd, for a machine with ZFS or btrfs"),
+    (("backup.md", "text"), "needs pyca/cryptography 50; crates/cli/tests/backup.rs runs it"),
+    (("backup-format.md", "text"), "is a formula"),
     (("library.md", "toml"), "is a line for Cargo.toml; its path is that of a checkout"),
     (("isolated.md", "text"), "is a picture"),
     (("sparc.md", "text"), "is what another block of the page has printed, or a list"),

@@ -67,7 +67,8 @@ pub fn c(block: &Block, next: &[Block], home: &Home) {
 
 /// Returns the command by which the policy becomes that of the page's service.
 pub fn policy(block: &Block, home: &Home) -> Command {
-    std::fs::write(home.path().join("policy.written"), block.lines.join("\n") + "\n").unwrap();
-    let text = "cp policy.written policy.toml && millstream reload".to_owned();
+    let written = format!("policy.{}", block.line);
+    std::fs::write(home.path().join(&written), block.lines.join("\n") + "\n").unwrap();
+    let text = format!("cp {written} policy.toml && millstream reload");
     Command { line: block.line, text, shown: None, measured: false }
 }

@@ -10,3 +10,4 @@ mod private_keys;
 mod recovery;
 mod secrets;
 mod service;
+mod tokens;

@@ -17,7 +17,7 @@ use super::service::{Service, eventually, runs, signal};
 
 /// Returns the readable memory of a process, with the place of each piece. Pieces that can't be read are left
 /// out.
-fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
+pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut memory = File::open(format!("/proc/{pid}/mem")).unwrap();
     let mut pieces = Vec::new();
@@ -39,7 +39,7 @@ fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Returns the pieces of memory in which a secret lies.
-fn places(memory: &[(String, Vec<u8>)], secret: &[u8]) -> BTreeSet<String> {
+pub fn places(memory: &[(String, Vec<u8>)], secret: &[u8]) -> BTreeSet<String> {
     let found = memory.iter().filter(|(_, bytes)| memchr(bytes, secret));
     found.map(|(line, _)| line.clone()).collect()
 }

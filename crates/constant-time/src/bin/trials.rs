@@ -45,7 +45,9 @@ fn main() {
             trial.what(),
             trial.kernel().timing
         );
-        if !name.contains(&only) {
+        let has = |texts: &str| texts.split('|').any(|text| name.contains(text));
+        let chosen = only.strip_prefix('!').map_or_else(|| has(&only), |others| !has(others));
+        if !chosen {
             continue;
         }
         println!("TRIAL {name}");

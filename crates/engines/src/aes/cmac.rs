@@ -133,6 +133,11 @@ impl Cmac {
         CmacState::new()
     }
 
+    /// The subkeys for a whole last block and for a padded one.
+    pub(crate) fn subkeys(&self) -> [Block; 2] {
+        [self.k1, self.k2]
+    }
+
     #[inline(always)]
     fn absorb_number(&self, chain: &mut Block, blocks: &[u8], last: u128) {
         // SAFETY: the kernel is bound.

@@ -14,6 +14,7 @@ mod cfb;
 mod cmac;
 mod ctr;
 mod ecb;
+mod forward;
 // Lanes are built for x86-64 only so far; elsewhere the managers have the direct row.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
 pub(crate) mod job;
@@ -30,7 +31,7 @@ mod sliced;
 mod tower;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 pub(crate) mod unit;
-mod vector;
+pub(crate) mod vector;
 mod xts;
 
 pub use crate::cmac::MIN_TAG;
@@ -40,7 +41,9 @@ pub use cfb::{CFB, Cfb, CfbOps};
 pub use cmac::{CMAC, Cmac, CmacOps, CmacState, CmacStream};
 pub use ctr::{CTR, Ctr, CtrOps};
 pub use ecb::{ECB, Ecb, EcbOps};
+pub(crate) use forward::{Forward, wipe};
 pub use job::{CbcJob, CbcLanesOps, CfbJob, CfbLanesOps, CmacJob, CmacLanesOps, CtrJob, CtrLanesOps};
+pub(crate) use lanes::features_of;
 pub use lanes::{CBC_LANES, CFB_LANES, CMAC_LANES, CTR_LANES, CbcLanes, CfbLanes, CmacLanes, CtrLanes};
 pub use schedule::{Block, Schedule};
 pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsDecryption, XtsOps};

@@ -14,6 +14,7 @@
 mod arch;
 mod job;
 mod lanes;
+mod polyval;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod side_by_side;
@@ -23,6 +24,7 @@ mod vector;
 
 pub use job::{GcmJob, GcmLanesOps};
 pub use lanes::{GCM_LANES, GcmLanes};
+pub use polyval::{POLYVAL, Polyval, PolyvalOps};
 pub use state::State;
 
 /// A message in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
@@ -50,6 +52,9 @@ const MAX_DATA_BYTES: u64 = (1 << 36) - 32;
 
 /// SP 800-38D §5.2.1.1: len(A) and len(IV) ≤ 2^64 - 1 bits.
 const MAX_AAD_BYTES: u64 = (1 << 61) - 1;
+
+/// Bytes of a block.
+const BLOCK_BYTES: usize = 16;
 
 /// The number of powers of the hash subkey that a key holds: as many as the largest batch has blocks, and more for
 /// the tail of a message.

@@ -138,7 +138,7 @@ fn ghash(key: &Key, mut state: u128, bytes: &[u8]) -> u128 {
 }
 
 /// X • Y, SP 800-38D §6.3. The most significant bit is the coefficient of x^0.
-fn multiply(x: u128, y: u128) -> u128 {
+pub(super) fn multiply(x: u128, y: u128) -> u128 {
     let (x1, x0) = ((x >> 64) as u64, x as u64);
     let (y1, y0) = ((y >> 64) as u64, y as u64);
     // Karatsuba: three products of 64 bits.

@@ -290,7 +290,7 @@ pub(super) struct Powers<V> {
 impl<V: Vector> Powers<V> {
     /// Returns both forms of a power that was divided by x.
     #[inline(always)]
-    fn of(h: V, polynomial: V) -> Self {
+    pub(super) fn of(h: V, polynomial: V) -> Self {
         Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) }
     }
 

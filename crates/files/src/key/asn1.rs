@@ -3,7 +3,7 @@
 //! Ref. RFC 5958 §2 (PKCS#8), RFC 5915 §3 (SEC 1), RFC 8017 §A.1 (PKCS#1), RFC 5280 §4.1.2.7 (`SubjectPublicKeyInfo`), RFC 5480 §2.1.1
 //! (curves), RFC 8410 (Curve25519).
 
-use der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, PrintableStringRef};
 use der::{Decode, Encode};
 use millstream_cpu::Features;
 use pkcs8::PrivateKeyInfoRef;
@@ -73,16 +73,7 @@ pub(super) fn read_sec1(features: Features, der: &[u8], around: Option<Kind>) ->
         return Err(bad("a key with the names of two curves"));
     }
     let kind = inside.or(around).ok_or_else(|| bad("a key without the name of its curve"))?;
-    let bytes = kind.curve().expect("curves have one").bytes();
-    // RFC 5915 has leading zeros, which some writers leave out, and others add to.
-    let mut scalar = Zeroizing::new(vec![0; bytes]);
-    let extra = key.private_key.len().saturating_sub(bytes);
-    let (zeros, given) = key.private_key.split_at(extra);
-    if zeros.iter().any(|zero| *zero != 0) {
-        return Err(bad(format!("a key of {} bytes; {kind} takes {bytes}", key.private_key.len())));
-    }
-    scalar[bytes - given.len()..].copy_from_slice(given);
-    let read = Key::new(features, kind, &scalar)?;
+    let read = Key::from_scalar(features, kind, key.private_key)?;
     if let Some(point) = key.public_key
         && PublicKey::new(features, kind, point)? != read.public(features)?
     {
@@ -104,6 +95,24 @@ pub(super) fn read_spki(features: Features, der: &[u8]) -> Result<PublicKey, Err
         other => return Err(bad(format!("a public key of an algorithm that is not known here, {other}"))),
     };
     PublicKey::new(features, kind, bytes)
+}
+
+/// Returns the kind of keys on the curve that `EcParameters` name (PKCS #11 3.1 §6.3.3): by an object identifier, or those of Curve25519 also
+/// by their names in words.
+pub(crate) fn curve_in(parameters: &[u8]) -> Result<Kind, Error> {
+    if let Ok(name) = PrintableStringRef::from_der(parameters) {
+        return match name.as_str() {
+            "edwards25519" => Ok(Kind::Ed25519),
+            "curve25519" => Ok(Kind::X25519),
+            other => Err(bad(format!("a curve that is not known here, {other}"))),
+        };
+    }
+    match ObjectIdentifier::from_der(parameters) {
+        Ok(X25519) => Ok(Kind::X25519),
+        Ok(ED25519) => Ok(Kind::Ed25519),
+        Ok(name) => named(name),
+        Err(_) => Err(bad("a curve without a name")),
+    }
 }
 
 fn curve_of(parameters: Option<AnyRef<'_>>) -> Result<Kind, Error> {

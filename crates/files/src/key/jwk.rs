@@ -3,14 +3,15 @@
 //! Ref. RFC 7517 §4, RFC 7518 §6 (EC, RSA and oct), RFC 8037 §2 (OKP).
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use der::Decode;
 use der::asn1::UintRef;
+use der::{Decode, Encode};
 use millstream_cpu::Features;
+use millstream_publickey::rsa::Components;
 use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Found, Key, Kind, PublicKey, Secret, bad};
+use super::{Found, Key, Kind, PublicKey, Secret, bad, publickey_error};
 use crate::error::Error;
 use crate::keyset::Wiped;
 
@@ -70,29 +71,17 @@ fn read_rsa(features: Features, jwk: &Value) -> Result<Found, Error> {
     let count = if is_private { 8 } else { 2 };
     let members: Vec<Secret> =
         RSA_MEMBERS[..count].iter().map(|name| member(jwk, name)).collect::<Result<_, _>>()?;
-    let number = |i: usize| UintRef::new(&members[i]).map_err(|_| bad("a number of RSA that is none"));
-    let room = members.iter().map(|member| member.len() + 8).sum::<usize>() + 64;
+    let room = members.iter().map(|member| member.len() + 8).sum::<usize>() + 8;
     let mut der = Zeroizing::new(vec![0; room]);
-    let written = |error: der::Error| bad(format!("a key of RSA that can't be written: {error}"));
-    use der::Encode;
-    if !is_private {
-        let key = RsaPublicKeyRef { modulus: number(0)?, public_exponent: number(1)? };
-        let der = key.encode_to_slice(&mut der).map_err(written)?;
-        return PublicKey::new(features, Kind::Rsa, der).map(Found::Public);
+    if let Some(numbers) = members.as_array::<8>() {
+        let len = Components::in_order(numbers).to_pkcs1(&mut der).map_err(publickey_error)?;
+        return Key::new(features, Kind::Rsa, &der[..len]).map(Found::Key);
     }
-    let key = RsaPrivateKeyRef {
-        modulus: number(0)?,
-        public_exponent: number(1)?,
-        private_exponent: number(2)?,
-        prime1: number(3)?,
-        prime2: number(4)?,
-        exponent1: number(5)?,
-        exponent2: number(6)?,
-        coefficient: number(7)?,
-        other_prime_infos: None,
-    };
-    let der = key.encode_to_slice(&mut der).map_err(written)?;
-    Key::new(features, Kind::Rsa, der).map(Found::Key)
+    let number = |i: usize| UintRef::new(&members[i]).map_err(|_| bad("a number of RSA that is none"));
+    let key = RsaPublicKeyRef { modulus: number(0)?, public_exponent: number(1)? };
+    let der = key.encode_to_slice(&mut der);
+    let der = der.map_err(|error| bad(format!("a key of RSA that can't be written: {error}")))?;
+    PublicKey::new(features, Kind::Rsa, der).map(Found::Public)
 }
 
 fn member(jwk: &Value, name: &str) -> Result<Secret, Error> {

@@ -1,6 +1,6 @@
 //! Keys in files: PKCS#8, SEC 1, PKCS#1 and `SubjectPublicKeyInfo` in DER or PEM, JSON Web Keys, keysets of Tink, and bytes alone.
 
-mod asn1;
+pub(crate) mod asn1;
 mod jwk;
 mod pem;
 mod tink;
@@ -205,6 +205,33 @@ impl Key {
         Ok(Key { kind, secret: Zeroizing::new(secret.to_vec()) })
     }
 
+    /// Takes the scalar of a curve of NIST in big-endian order. Some writers leave its leading zeros out, and others add to them.
+    ///
+    /// # Errors
+    /// As [`Key::new`].
+    pub(crate) fn from_scalar(features: Features, kind: Kind, given: &[u8]) -> Result<Self, Error> {
+        let bytes = kind.curve().ok_or_else(|| bad(format!("{kind} has no scalars")))?.bytes();
+        let (zeros, rest) = given.split_at(given.len().saturating_sub(bytes));
+        if zeros.iter().any(|zero| *zero != 0) {
+            return Err(bad(format!("a key of {} bytes; {kind} takes {bytes}", given.len())));
+        }
+        let mut scalar = Zeroizing::new(vec![0; bytes]);
+        scalar[bytes - rest.len()..].copy_from_slice(rest);
+        Key::new(features, kind, &scalar)
+    }
+
+    /// Takes the numbers of an RSA key.
+    ///
+    /// # Errors
+    /// [`Error::Key`] when they do not fit each other.
+    pub(crate) fn from_rsa(features: Features, numbers: &rsa::Components<'_>) -> Result<Self, Error> {
+        let mut secret = Zeroizing::new(vec![0; rsa::MAX_PRIVATE_DER]);
+        let key = rsa::PrivateKey::new(features, numbers).map_err(publickey_error)?;
+        let len = key.to_pkcs1(&mut secret).map_err(publickey_error)?;
+        secret.truncate(len);
+        Ok(Key { kind: Kind::Rsa, secret })
+    }
+
     /// Makes a new key: `bits` long where the kind has several lengths, else of the usual one.
     ///
     /// # Errors
@@ -344,6 +371,18 @@ impl PublicKey {
             _ => return Err(bad(format!("no public key of {kind}"))),
         };
         Ok(PublicKey { kind, bytes })
+    }
+
+    /// Takes the modulus and the exponent of an RSA key.
+    ///
+    /// # Errors
+    /// [`Error::Key`].
+    pub(crate) fn from_rsa(features: Features, modulus: &[u8], exponent: &[u8]) -> Result<Self, Error> {
+        let mut bytes = vec![0; rsa::MAX_PUBLIC_DER];
+        let key = rsa::PublicKey::new(features, modulus, exponent).map_err(publickey_error)?;
+        let len = key.to_pkcs1(&mut bytes).map_err(publickey_error)?;
+        bytes.truncate(len);
+        Ok(PublicKey { kind: Kind::Rsa, bytes })
     }
 
     /// Returns the kind.

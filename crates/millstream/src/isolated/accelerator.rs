@@ -55,6 +55,14 @@ impl Accelerator {
         Accelerator(Place::Here(Arc::new(local)))
     }
 
+    /// Returns the grant of a service, which alone keeps tokens.
+    pub(super) fn link(&self) -> Result<&Arc<Link>, Error> {
+        match &self.0 {
+            Place::Worker(link) => Ok(link),
+            Place::Here(_) => Err(Error::Key(KeyRefusal::NoTokens)),
+        }
+    }
+
     /// The next queue of the grant. All of them share the arena and the keys. One that is dropped after its operations
     /// have ended can be had again.
     ///

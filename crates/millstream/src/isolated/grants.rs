@@ -13,7 +13,7 @@ use super::process::{PerProcess, forks};
 use super::{Accelerator, Attach, AttachError, Connection, GrantState, ServiceRefusal};
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::{Buffer, Done, KeyHandle, Refusal, Request, SharedQueue};
+use crate::queue::{Buffer, Done, KeyHandle, Pending, Refusal, Request, SharedQueue};
 
 /// The number of keys that a process's first grant usually holds.
 const KEY_SLOTS: usize = 1024;
@@ -110,6 +110,18 @@ impl Grants {
                 }
             }
         }
+    }
+
+    /// Does something with a grant, without a key.
+    pub(super) fn with_grant<T>(
+        &'static self,
+        options: &Attach,
+        with: impl FnOnce(&Accelerator) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (grant, _) = self.with_room(options, &[])?;
+        let done = with(&grant.accelerator);
+        grant.discount();
+        done
     }
 
     /// Returns the first grant that was not tried and may have room, or a new one, and whether it is new. The key to come
@@ -316,6 +328,11 @@ impl Grant {
     /// Returns a buffer of the arena. It does not wait: when the arena is full, other threads have it.
     pub(super) fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
         self.queue.buffer(len)
+    }
+
+    /// Puts an operation in flight.
+    pub(super) fn begin(&self, request: Request<'_>) -> Result<Pending, Error> {
+        Ok(self.queue.submit(request)?)
     }
 
     /// Executes an operation, whose status is in what comes back.

@@ -23,7 +23,7 @@
 //!   unless the key was made [`Exportable::Yes`]. The worker keeps them in memory that nobody else maps.
 //! - So a bug in this process, or its core dump, gives away what it handles now, and no key that a worker generated. An
 //!   imported key was in this process before: what this process has left of it is not protected by anything.
-//! - Workers keep nothing: a key ends with its grant. One that has to live longer is kept elsewhere and imported again.
+//! - A key ends with its grant. One that has to live longer is in a [`token`] of the service, or kept elsewhere and imported again.
 //! - This process knows the service by what the kernel says of it, too: it gives its keys to root's and to its own user's
 //!   service, and to no other that it was not told of ([`Attach::service_uid`]). With more rights than whoever started
 //!   it, as a set-user-ID program, it takes no socket from the environment and looks in `/run/millstream` only.
@@ -53,9 +53,12 @@ mod accelerator;
 mod attach;
 mod grants;
 mod local;
+mod login;
 mod process;
 mod service;
 mod service_key;
+pub mod token;
+mod token_key;
 
 pub use accelerator::{Accelerator, fallbacks};
 pub use attach::{Attach, AttachError, Connection, Fallback};
@@ -65,8 +68,9 @@ pub use millstream_protocol::{
     environment,
 };
 pub use process::{PerProcess, may_change_root};
-pub use service::{Service, ServiceError, Status};
-pub use service_key::{Chaining, ServiceKey, ServiceKeyError, UsageRange};
+pub use service::{Service, ServiceError, Status, TokenChanges};
+pub use service_key::{BegunSignature, Chaining, ServiceKey, ServiceKeyError, UsageRange};
+pub use token_key::TokenKey;
 
 pub use crate::grant::{GrantInfo, GrantState};
 pub use crate::key::Exportable;

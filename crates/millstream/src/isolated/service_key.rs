@@ -1,5 +1,6 @@
 //! One key in the service, used as a key of this process is: one call, one operation.
 
+mod macs;
 mod pairs;
 
 use std::fmt;
@@ -8,7 +9,9 @@ use std::sync::Arc;
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error as EngineError, InOut};
 
+pub use self::pairs::BegunSignature;
 use super::grants::{Grant, Grants};
+use super::token::Login;
 use super::{Accelerator, Attach, KeyRefusal};
 use crate::Error;
 use crate::cwq::{Algorithm, ControlWord, Status, Usages};
@@ -82,6 +85,20 @@ pub enum ServiceKeyError {
     Authentication,
     /// The queue refused the operation, or it failed.
     Failed(Error),
+}
+
+impl ServiceKeyError {
+    /// Returns true if the key is gone with its grant, or is the parent's: made again, it may do what it was asked.
+    pub fn has_ended(&self) -> bool {
+        matches!(
+            self,
+            ServiceKeyError::Forked
+                | ServiceKeyError::Failed(
+                    Error::Queue(Refusal::Gone | Refusal::Revoked | Refusal::Forked)
+                        | Error::Operation(Status::Gone | Status::Revoked)
+                )
+        )
+    }
 }
 
 impl fmt::Display for ServiceKeyError {
@@ -206,6 +223,24 @@ impl ServiceKey {
         })
     }
 
+    /// Makes a key from one of a token, whose bytes this process never sees.
+    ///
+    /// # Errors
+    /// As [`ServiceKey::import`] and [`OpenToken::load`](super::token::OpenToken::load); [`Error::WrongPin`].
+    pub fn load(
+        grants: &'static Grants,
+        options: &Attach,
+        login: &Login,
+        object: u128,
+        algorithm: Algorithm,
+        usages: impl Into<UsageRange>,
+    ) -> std::result::Result<Self, Error> {
+        let options = options.for_key(algorithm);
+        ServiceKey::make(grants, &options, 0, usages.into(), |accelerator, options| {
+            login.load(accelerator, object, algorithm, options)
+        })
+    }
+
     fn make(
         grants: &'static Grants,
         options: &Attach,
@@ -236,7 +271,7 @@ impl ServiceKey {
         self.usages
     }
 
-    /// Returns the number of the key's bytes.
+    /// Returns the number of the key's bytes; 0 for a key of a token, whose attributes say it.
     #[expect(clippy::len_without_is_empty, reason = "no key is empty")]
     pub fn len(&self) -> usize {
         self.len
@@ -372,37 +407,6 @@ impl ServiceKey {
         whole_tag(&self.run(request)?)
     }
 
-    /// Adds a piece to a message whose MAC is computed, and returns the mid-state after it: see [`Request::partial_mac`]. `before`
-    /// is the mid-state after the last piece; the first piece has none.
-    ///
-    /// # Errors
-    /// [`ServiceKeyError`].
-    pub fn partial_mac(&self, before: Option<&[u8]>, piece: &[u8]) -> Result<Vec<u8>> {
-        let source = self.to_sign(piece)?;
-        Ok(self.run(Request::partial_mac(self.handle, before, source))?.state().to_vec())
-    }
-
-    /// Writes the MAC of a whole message, or of one that goes on with `message` from the mid-state `before`. `mac` is as long
-    /// as the algorithm's MACs.
-    ///
-    /// # Errors
-    /// [`ServiceKeyError`].
-    pub fn mac(&self, before: Option<&[u8]>, message: &[u8], mac: &mut [u8]) -> Result<()> {
-        let source = self.to_sign(message)?;
-        let request = match before {
-            None => Request::mac(self.handle, source),
-            before => Request::last_mac(self.handle, before, source),
-        };
-        let done = self.run(request)?;
-        let computed = done.tag();
-        if computed.len() != mac.len() {
-            let wrong = EngineError::OutputLength { given: mac.len(), needed: computed.len() };
-            return Err(Error::from(wrong).into());
-        }
-        mac.copy_from_slice(computed);
-        Ok(())
-    }
-
     fn request<'r>(
         &self,
         direction: Direction,
@@ -418,9 +422,14 @@ impl ServiceKey {
 
     fn to_sign(&self, piece: &[u8]) -> Result<Buffer> {
         self.check(Usages::SIGN)?;
-        let mut source = self.grant.buffer(piece.len())?;
-        source.copy_from_slice(piece);
-        Ok(source)
+        self.filled(piece)
+    }
+
+    /// Returns a buffer with these bytes.
+    fn filled(&self, bytes: &[u8]) -> Result<Buffer> {
+        let mut buffer = self.grant.buffer(bytes.len())?;
+        buffer.copy_from_slice(bytes);
+        Ok(buffer)
     }
 
     /// Returns buffers for a whole message, with its input in the first.

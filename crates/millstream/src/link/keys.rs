@@ -145,10 +145,11 @@ impl Link {
     }
 
     /// Returns the meaning of an answer that is not the one that was asked for.
-    fn unexpected(&self, reply: &KeyReply) -> Error {
+    pub(super) fn unexpected(&self, reply: &KeyReply) -> Error {
         match reply {
             KeyReply::Refused { why: KeyRefusal::SlotsFull } => Error::KeySlots,
             KeyReply::Refused { why } => Error::Key(*why),
+            KeyReply::WrongPin { left } => Error::WrongPin { left: *left },
             _ => self.lost(),
         }
     }
@@ -159,7 +160,7 @@ impl Link {
         Error::Queue(self.refusal().unwrap_or(Refusal::Gone))
     }
 
-    fn ask(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
+    pub(super) fn ask(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
         // Before the lock: in a forked child it may be held for ever.
         if let Some(why) = self.refusal() {
             return Err(why.into());

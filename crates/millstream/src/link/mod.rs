@@ -1,6 +1,7 @@
 //! The client's side of a grant: the mapped memory, the sockets, and what is known of its end.
 
 mod keys;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

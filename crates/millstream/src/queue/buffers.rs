@@ -99,6 +99,7 @@ impl Buffers {
         self.destination.as_ref().or(self.source.as_ref())
     }
 
+    #[inline(always)]
     pub(super) fn state(&self) -> &[u8] {
         self.cold.as_ref().map_or(&[], |cold| cold.state.as_slice())
     }

@@ -50,7 +50,7 @@ impl Done {
 
     /// Returns the digest, tag, signature, secret or public key, if the operation was to compute one. Up to 64 bytes lie beside the output, or beside the input
     /// where there is no output: once that buffer is taken out, they are not here any more.
-    #[inline]
+    #[inline(always)]
     pub fn tag(&self) -> &[u8] {
         match self.buffers.home() {
             Some(buffer) if !is_long(self.tag_len) => &buffer.tag()[..usize::from(self.tag_len)],
@@ -61,7 +61,7 @@ impl Done {
 
     /// Returns the nonce that the accelerator made, if it was asked to: 12 bytes. It lies beside the output, as the tag
     /// does.
-    #[inline]
+    #[inline(always)]
     pub fn nonce(&self) -> &[u8] {
         match self.buffers.home() {
             Some(buffer) if self.made_nonce => &buffer.iv()[..ControlWord::MADE_NONCE_BYTES as usize],
@@ -70,6 +70,7 @@ impl Done {
     }
 
     /// Returns the mid-state after a piece of a message.
+    #[inline(always)]
     pub fn state(&self) -> &[u8] {
         if self.tag_len == 0 { self.buffers.state() } else { &[] }
     }

@@ -314,6 +314,12 @@ impl Pending {
         Pending { queue, ticket, ended: false, yielded: false, look: Look::default(), sleeper: None }
     }
 
+    /// Waits for the operation's end on this thread.
+    pub fn wait(self) -> Done {
+        let sleeper = Sleeper::new();
+        sleeper.wait_for(self.of_thread(&sleeper))
+    }
+
     /// The same, for a thread that waits.
     pub(super) fn of_thread(mut self, sleeper: &Arc<Sleeper>) -> Self {
         self.sleeper = Some(sleeper.clone());

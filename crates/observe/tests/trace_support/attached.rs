@@ -1,7 +1,6 @@
 //! Tests of attaching to running programs: they stay intact whatever happens to the tracer.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -101,15 +100,20 @@ fn a_library_that_comes_after_attaching_is_watched_at_once() {
     assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
 }
 
-/// Starts a subject that works for some seconds.
-fn working(seconds: &str) -> Option<Child> {
-    let subject = subject()?;
-    let child =
-        Command::new(subject).args(["work", seconds, "3", "200"]).stdout(Stdio::piped()).spawn().unwrap();
+/// Starts a subject that does something until its standard input is closed, however long a busy machine takes.
+fn until_told(arguments: &[&str]) -> Option<Child> {
+    let mut command = Command::new(subject()?);
+    let child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_millis(100));
     Some(child)
 }
 
+/// Starts a subject that works while signals come.
+fn working() -> Option<Child> {
+    until_told(&["work", "told", "3", "200"])
+}
+
+/// Tells the subject to end, and asserts that nothing that it computed was wrong.
 fn assert_intact(child: Child) {
     let pid = child.id();
     let output = child.wait_with_output().unwrap();
@@ -123,8 +127,8 @@ fn assert_intact(child: Child) {
 
 #[test]
 fn a_process_is_attached_to_and_let_go_many_times() {
-    let Some(child) = working("25") else { return };
-    for round in 0..50 {
+    let Some(child) = working() else { return };
+    for round in 0..24 {
         let front = attach(MODES[round % 3], child.id());
         wait_for_tracer(child.id(), true);
         sleep(Duration::from_millis(60 + 17 * (round as u64 % 8)));
@@ -140,42 +144,28 @@ fn a_process_is_attached_to_and_let_go_many_times() {
 
 #[test]
 fn a_process_that_has_children_all_the_time_is_let_go() {
-    let Some(subject) = subject() else { return };
-    let mut child = Command::new(subject).args(["forks", "4000"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut pipe = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        pipe.read_to_string(&mut text).map(|_| text)
-    });
-    let mut rounds = 0;
-    while rounds < 12 && child.try_wait().unwrap().is_none() {
-        let front = attach(MODES[rounds % 3], child.id());
-        sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
-        // The process may have ended by now, and the front with it.
-        let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
+    let Some(child) = until_told(&["forks", "told"]) else { return };
+    for round in 0..12 {
+        let front = attach(MODES[round % 3], child.id());
+        sleep(Duration::from_millis(150 + 37 * (round as u64 % 5)));
+        send(front.id(), "-INT");
         let output = front.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
         // On a busy machine, the signal may arrive before the front handles signals and attaches.
         let too_early =
             output.status.signal() == Some(rustix::process::Signal::INT.as_raw()) && text.is_empty();
-        let gone = ["no such process", "it has ended"].iter().any(|why| text.contains(why));
-        let ended = gone && child.try_wait().unwrap().is_some();
-        assert!(output.status.success() || ended || too_early, "round {rounds}: {} {text}", output.status);
-        rounds += 1;
+        assert!(output.status.success() || too_early, "round {round}: {} {text}", output.status);
     }
-    let status = child.wait().unwrap();
-    let text = reader.join().unwrap().unwrap();
-    assert!(rounds >= 2 && status.success(), "{rounds} {status} {:?}", text.lines().last());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
 fn a_child_in_its_parent_s_memory_outlives_an_attachment_to_the_parent() {
-    let Some(subject) = subject() else { return };
     for mode in MODES {
         for ends_first in [true, false] {
-            let child =
-                Command::new(&subject).args(["borrows", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
-            sleep(Duration::from_millis(300));
+            let Some(child) = until_told(&["borrows", "told"]) else { return };
+            sleep(Duration::from_millis(200));
             let front = attach(mode, child.id());
             wait_for_tracer(child.id(), true);
             sleep(Duration::from_millis(200));
@@ -193,7 +183,7 @@ fn a_child_in_its_parent_s_memory_outlives_an_attachment_to_the_parent() {
 
 #[test]
 fn a_process_outlives_the_command_being_killed() {
-    let Some(child) = working("15") else { return };
+    let Some(child) = working() else { return };
     for round in 0..18 {
         let mut front = attach(MODES[round % 3], child.id());
         wait_for_tracer(child.id(), true);
@@ -208,7 +198,7 @@ fn a_process_outlives_the_command_being_killed() {
 
 #[test]
 fn bytes_are_put_back_when_the_tracer_is_killed() {
-    let Some(child) = working("8") else { return };
+    let Some(child) = working() else { return };
     for round in 0..8 {
         let front = attach(Mode::Once, child.id());
         let tracer = wait_for_tracer(child.id(), true);

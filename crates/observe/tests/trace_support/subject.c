@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <immintrin.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -88,30 +89,41 @@ static void *work(void *seed) {
   return 0;
 }
 
+// True if the time is over. Where none is given ("told"), it is over when standard input is closed, or after minutes in
+// which nobody did that.
+static int is_over(const char *seconds, const struct timespec *from) {
+  struct timespec now;
+  struct pollfd input = {.fd = 0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double since = now.tv_sec - from->tv_sec + (now.tv_nsec - from->tv_nsec) / 1e9;
+  if (strcmp(seconds, "told")) return since >= atof(seconds);
+  return (poll(&input, 1, 0) == 1 && input.revents & POLLHUP) || since >= 300;
+}
+
 // Threads that encrypt while signals come.
-static int do_work(double seconds, int threads, int period) {
+static int do_work(const char *seconds, int threads, int period) {
   pthread_t ids[16];
   struct itimerval timer = {{0, period}, {0, period}}, none = {{0, 0}, {0, 0}};
-  struct timespec from, now;
+  struct timespec from;
   handle(SIGPROF, tick), handle(SIGALRM, tick);
   setitimer(ITIMER_PROF, &timer, 0), setitimer(ITIMER_REAL, &timer, 0);
   for (long i = 0; i < threads; i++) pthread_create(&ids[i], 0, work, (void *)i);
   clock_gettime(CLOCK_MONOTONIC, &from);
-  do {
-    usleep(2000);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (now.tv_sec - from.tv_sec + (now.tv_nsec - from.tv_nsec) / 1e9 < seconds);
+  do usleep(2000);
+  while (!is_over(seconds, &from));
   stop = 1;
   for (int i = 0; i < threads; i++) pthread_join(ids[i], 0);
   setitimer(ITIMER_PROF, &none, 0), setitimer(ITIMER_REAL, &none, 0);
   return wrong || strange;
 }
 
-// Children of fork and vfork, while a thread goes on encrypting.
-static int do_forks(int count, char *self) {
+// Children of fork and vfork, while a thread goes on encrypting: as many as said, or until told.
+static int do_forks(const char *count, char *self) {
   pthread_t id;
+  struct timespec from;
+  clock_gettime(CLOCK_MONOTONIC, &from);
   pthread_create(&id, 0, work, (void *)1);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; strcmp(count, "told") ? i < atoi(count) : !is_over(count, &from); i++) {
     int status = 0;
     pid_t child = fork();
     if (child == 0) _exit(round_trips(10, i));
@@ -130,17 +142,16 @@ static int do_forks(int count, char *self) {
 }
 
 // A child of vfork that computes for a while in its parent's memory.
-static int do_borrows(int milliseconds) {
+static int do_borrows(const char *seconds) {
   int status = 0;
   pid_t child = vfork();
   if (child == 0) {
-    struct timespec from, now;
+    struct timespec from;
     int bad = 0;
     clock_gettime(CLOCK_MONOTONIC, &from);
-    do {
+    do
       for (int i = 0; i < 1000; i++) bad |= round_trips(10, i);
-      clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < milliseconds);
+    while (!is_over(seconds, &from));
     _exit(bad);
   }
   wrong += child < 0 || waitpid(child, &status, 0) != child || status != 0;
@@ -229,9 +240,9 @@ int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   int result = 2;
   learn_code();
-  if (!strcmp(what, "work") && argc == 5) result = do_work(atof(argv[2]), atoi(argv[3]), atoi(argv[4]));
-  if (!strcmp(what, "forks") && argc == 3) result = do_forks(atoi(argv[2]), argv[0]);
-  if (!strcmp(what, "borrows") && argc == 3) result = do_borrows(atoi(argv[2]));
+  if (!strcmp(what, "work") && argc == 5) result = do_work(argv[2], atoi(argv[3]), atoi(argv[4]));
+  if (!strcmp(what, "forks") && argc == 3) result = do_forks(argv[2], argv[0]);
+  if (!strcmp(what, "borrows") && argc == 3) result = do_borrows(argv[2]);
   if (!strcmp(what, "hides")) result = do_hides();
   if (!strcmp(what, "execs") && argc == 3) result = do_execs(atoi(argv[2]), argv[0]);
   if (!strcmp(what, "loads") && argc == 3) result = do_loads(atoi(argv[2]));

@@ -8,8 +8,8 @@ use cryptoki_sys::*;
 use millstream::hash::Hash;
 use millstream::keywrap::Form;
 
-use crate::object::engine::AesMode;
 use crate::object::kind::Kind;
+use crate::object::purpose::AesMode;
 use crate::refusal::{Outcome, Refusal, demand};
 
 /// The operation of a mechanism.

@@ -6,7 +6,7 @@ use millstream::chacha20poly1305::ChaCha20Poly1305;
 use millstream::gcm::Gcm;
 use millstream::hash::Hash;
 use millstream::hmac::HmacKey;
-use millstream::keywrap::{Form, KeyWrap};
+use millstream::keywrap::KeyWrap;
 use millstream::modes::{BlockMode, Direction};
 use millstream::publickey::weierstrass::{self, Curve};
 use millstream::publickey::{ed25519, rsa, x25519};
@@ -14,42 +14,10 @@ use millstream::{Features, InOut, aes, des};
 
 use super::attributes::Attributes;
 use super::der;
+use super::held::Remote;
 use super::kind::Kind;
+use super::purpose::{AesMode, Purpose};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
-
-/// The purpose that a key is expanded for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// HMAC with a hash.
-    Hmac(Hash),
-    /// AES-ECB, -CBC or -CTR.
-    Aes(AesMode),
-    /// AES-XTS.
-    Xts,
-    /// AES-CMAC.
-    Cmac,
-    /// AES-GCM.
-    Gcm,
-    /// ChaCha20-Poly1305.
-    ChaCha,
-    /// The key wrap of NIST.
-    Wrap(Form),
-    /// Triple DES; true for CBC.
-    Des3(bool),
-    /// The operations of a private or public key.
-    Pair,
-}
-
-/// A mode of AES without authentication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AesMode {
-    /// ECB.
-    Ecb,
-    /// CBC.
-    Cbc,
-    /// CTR.
-    Ctr,
-}
 
 /// An expanded key. Zeroised on drop.
 pub enum Engine {
@@ -89,6 +57,33 @@ pub enum Engine {
     Ed25519Public(ed25519::PublicKey),
     /// A private key of X25519.
     X25519(x25519::PrivateKey),
+    /// A key in the service.
+    Remote(Remote),
+}
+
+impl Purpose {
+    /// Refuses a key whose type the purpose does not take.
+    ///
+    /// # Errors
+    /// `CKR_KEY_TYPE_INCONSISTENT`.
+    pub fn check_kind(self, kind: Kind) -> Outcome {
+        let number = match kind {
+            Kind::Secret(number) => number,
+            _ => return demand(self == Purpose::Pair, CKR_KEY_TYPE_INCONSISTENT),
+        };
+        let fits = match self {
+            // Java and others compute MACs with keys of AES, which have as good bytes.
+            Purpose::Hmac(hash) => {
+                number == hmac_type(hash) || matches!(number, CKK_GENERIC_SECRET | CKK_AES)
+            }
+            Purpose::Xts => number == CKK_AES_XTS,
+            Purpose::ChaCha => number == CKK_CHACHA20,
+            Purpose::Des3(_) => number == CKK_DES3,
+            Purpose::Aes(_) | Purpose::Cmac | Purpose::Gcm | Purpose::Wrap(_) => number == CKK_AES,
+            Purpose::Pair => false,
+        };
+        demand(fits, CKR_KEY_TYPE_INCONSISTENT)
+    }
 }
 
 /// Refuses a key whose type a mechanism does not take.
@@ -102,49 +97,20 @@ impl Engine {
     /// # Errors
     /// `CKR_KEY_TYPE_INCONSISTENT`, `CKR_KEY_SIZE_RANGE`.
     pub fn secret(features: Features, purpose: Purpose, kind: Kind, secret: &[u8]) -> Outcome<Self> {
-        let number = match kind {
-            Kind::Secret(number) if purpose != Purpose::Pair => number,
-            Kind::Secret(_) => return wrong_type(),
-            _ if purpose == Purpose::Pair => return Engine::private(features, kind, secret),
-            _ => return wrong_type(),
-        };
-        let of_type = |wanted| demand(number == wanted, CKR_KEY_TYPE_INCONSISTENT);
+        purpose.check_kind(kind)?;
         Ok(match purpose {
-            Purpose::Hmac(hash) => {
-                let own = hmac_type(hash);
-                // Java and others compute MACs with keys of AES, which have as good bytes.
-                let fits = number == own || matches!(number, CKK_GENERIC_SECRET | CKK_AES);
-                demand(fits, CKR_KEY_TYPE_INCONSISTENT)?;
-                Engine::Hmac(HmacKey::new(features, hash, secret))
-            }
-            Purpose::Xts => {
-                of_type(CKK_AES_XTS)?;
-                Engine::Xts(Box::new(aes::Xts::new(features, secret)?))
-            }
-            Purpose::ChaCha => {
-                of_type(CKK_CHACHA20)?;
-                Engine::ChaCha(ChaCha20Poly1305::new(features, secret)?)
-            }
-            Purpose::Des3(cbc) => {
-                of_type(CKK_DES3)?;
-                match cbc {
-                    true => Engine::Des3Cbc(des::Cbc::new(features, secret)?),
-                    false => Engine::Des3Ecb(des::Ecb::new(features, secret)?),
-                }
-            }
-            Purpose::Aes(_) | Purpose::Cmac | Purpose::Gcm | Purpose::Wrap(_) => {
-                of_type(CKK_AES)?;
-                match purpose {
-                    Purpose::Aes(AesMode::Ecb) => Engine::Ecb(aes::Ecb::new(features, secret)?),
-                    Purpose::Aes(AesMode::Cbc) => Engine::Cbc(aes::Cbc::new(features, secret)?),
-                    Purpose::Aes(AesMode::Ctr) => Engine::Ctr(aes::Ctr::new(features, secret)?),
-                    Purpose::Cmac => Engine::Cmac(aes::Cmac::new(features, secret)?),
-                    Purpose::Gcm => Engine::Gcm(Box::new(Gcm::new(features, secret)?)),
-                    Purpose::Wrap(form) => Engine::Wrap(KeyWrap::new(features, form, secret)?),
-                    _ => return wrong_type(),
-                }
-            }
-            Purpose::Pair => return wrong_type(),
+            Purpose::Hmac(hash) => Engine::Hmac(HmacKey::new(features, hash, secret)),
+            Purpose::Xts => Engine::Xts(Box::new(aes::Xts::new(features, secret)?)),
+            Purpose::ChaCha => Engine::ChaCha(ChaCha20Poly1305::new(features, secret)?),
+            Purpose::Des3(true) => Engine::Des3Cbc(des::Cbc::new(features, secret)?),
+            Purpose::Des3(false) => Engine::Des3Ecb(des::Ecb::new(features, secret)?),
+            Purpose::Aes(AesMode::Ecb) => Engine::Ecb(aes::Ecb::new(features, secret)?),
+            Purpose::Aes(AesMode::Cbc) => Engine::Cbc(aes::Cbc::new(features, secret)?),
+            Purpose::Aes(AesMode::Ctr) => Engine::Ctr(aes::Ctr::new(features, secret)?),
+            Purpose::Cmac => Engine::Cmac(aes::Cmac::new(features, secret)?),
+            Purpose::Gcm => Engine::Gcm(Box::new(Gcm::new(features, secret)?)),
+            Purpose::Wrap(form) => Engine::Wrap(KeyWrap::new(features, form, secret)?),
+            Purpose::Pair => return Engine::private(features, kind, secret),
         })
     }
 
@@ -183,15 +149,22 @@ impl Engine {
     }
 
     /// Takes whole blocks through a block mode; `chain` is as long as the mode's initialisation vector.
-    pub fn pass(&self, direction: Direction, chain: &mut [u8], data: &mut [u8]) {
+    ///
+    /// # Errors
+    /// Those of the service, for a key there.
+    pub fn pass(&self, direction: Direction, chain: &mut [u8], data: &mut [u8]) -> Outcome {
+        if let Engine::Remote(key) = self {
+            return key.pass(direction, chain, data);
+        }
         let data = InOut::in_place(data);
         match self {
             Engine::Ecb(mode) => mode.pass(direction, chain, data),
             Engine::Cbc(mode) => mode.pass(direction, chain, data),
             Engine::Des3Ecb(mode) => mode.pass(direction, chain, data),
             Engine::Des3Cbc(mode) => mode.pass(direction, chain, data),
-            _ => unreachable!("only block modes are begun as such"),
+            _ => return wrong_type(),
         }
+        Ok(())
     }
 
     /// Returns the AEAD.
@@ -200,6 +173,9 @@ impl Engine {
     /// `CKR_KEY_TYPE_INCONSISTENT` for another engine.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> Outcome<[u8; 16]> {
         let mut tag = [0; 16];
+        if let Engine::Remote(key) = self {
+            return key.seal(nonce, aad, data);
+        }
         let data = InOut::in_place(data);
         match self {
             Engine::Gcm(gcm) => gcm.seal(nonce, aad, data, &mut tag)?,
@@ -214,6 +190,9 @@ impl Engine {
     /// # Errors
     /// `CKR_AEAD_DECRYPT_FAILED` for a wrong tag; the data is ciphertext again then.
     pub fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> Outcome {
+        if let Engine::Remote(key) = self {
+            return key.open(nonce, aad, data, tag);
+        }
         let data = InOut::in_place(data);
         match self {
             Engine::Gcm(gcm) => gcm.open_cut(nonce, aad, data, tag, tag.len())?,

@@ -77,19 +77,47 @@ pub fn secret_key(
     value: Secret,
     origin: Origin<'_>,
 ) -> Outcome<Draft> {
-    given.set_number(CKA_CLASS, CKO_SECRET_KEY);
-    rules::check_given(CKO_SECRET_KEY, &given)?;
-    let kind = Kind::of(&given)?;
-    demand(matches!(kind, Kind::Secret(_)), CKR_TEMPLATE_INCONSISTENT)?;
-    kind.check_len(value.len()).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
-    if let Some(len) = given.number(CKA_VALUE_LEN)? {
-        demand(len == value.len() as CK_ULONG, CKR_TEMPLATE_INCONSISTENT)?;
-    }
-    given.set_number(CKA_VALUE_LEN, value.len() as CK_ULONG);
+    let kind = secret_kind(&mut given, value.len())?;
     let mut check = [0; 32];
     digest(features, Hash::Sha256, &value, &mut check)?;
     given.set_default(CKA_CHECK_VALUE, &check[..3]);
-    finish(given, kind, Some(value), origin)
+    Ok(Draft { attributes: finish(given, kind, origin), secret: Some(value) })
+}
+
+/// Checks what is given for a secret key of so many bytes, and returns its kind.
+fn secret_kind(given: &mut Attributes, len: usize) -> Outcome<Kind> {
+    given.set_number(CKA_CLASS, CKO_SECRET_KEY);
+    rules::check_given(CKO_SECRET_KEY, given)?;
+    let kind = Kind::of(given)?;
+    demand(matches!(kind, Kind::Secret(_)), CKR_TEMPLATE_INCONSISTENT)?;
+    kind.check_len(len).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
+    if let Some(said) = given.number(CKA_VALUE_LEN)? {
+        demand(said == len as CK_ULONG, CKR_TEMPLATE_INCONSISTENT)?;
+    }
+    given.set_number(CKA_VALUE_LEN, len as CK_ULONG);
+    Ok(kind)
+}
+
+/// Returns the attributes of a secret key of so many bytes that is made elsewhere. It has no check value, which only its bytes tell.
+///
+/// # Errors
+/// Those of templates.
+pub fn secret_elsewhere(mut given: Attributes, len: usize, origin: Origin<'_>) -> Outcome<Attributes> {
+    let kind = secret_kind(&mut given, len)?;
+    Ok(finish(given, kind, origin))
+}
+
+/// Returns the attributes of a private key that is made elsewhere, but for those that follow from its public key.
+///
+/// # Errors
+/// Those of templates.
+pub fn private_elsewhere(mut given: Attributes, kind: Kind, origin: Origin<'_>) -> Outcome<Attributes> {
+    given.set_number(CKA_CLASS, CKO_PRIVATE_KEY);
+    rules::check_given(CKO_PRIVATE_KEY, &given)?;
+    if let Some(params) = kind.ec_params() {
+        given.set_default(CKA_EC_PARAMS, params);
+    }
+    Ok(finish(given, kind, origin))
 }
 
 /// Makes a public key of its bytes, in the form of key files.
@@ -106,7 +134,7 @@ pub fn public_key(
     given.set_number(CKA_CLASS, CKO_PUBLIC_KEY);
     rules::check_given(CKO_PUBLIC_KEY, &given)?;
     set_public(features, &mut given, kind, bytes)?;
-    finish(given, kind, None, origin)
+    Ok(Draft { attributes: finish(given, kind, origin), secret: None })
 }
 
 /// Makes a private key of its bytes, in the form of key files.
@@ -126,17 +154,18 @@ pub fn private_key(
     let key = Key::new(features, in_files, secret)?;
     set_public(features, &mut given, kind, key.public(features)?.as_bytes())?;
     given.take(CKA_MODULUS_BITS);
-    finish(given, kind, Some(Zeroizing::new(key.secret().to_vec())), origin)
+    let secret = Zeroizing::new(key.secret().to_vec());
+    Ok(Draft { attributes: finish(given, kind, origin), secret: Some(secret) })
 }
 
 /// Sets what follows from the class, the kind and the origin.
-fn finish(mut given: Attributes, kind: Kind, secret: Option<Secret>, origin: Origin<'_>) -> Outcome<Draft> {
+fn finish(mut given: Attributes, kind: Kind, origin: Origin<'_>) -> Attributes {
     given.set_number(CKA_KEY_TYPE, kind.key_type());
     rules::set_defaults(&mut given, Some(kind));
     given.set_flag(CKA_LOCAL, origin.made_by.is_some() && origin.from.is_none());
     let mechanism = origin.made_by.filter(|_| origin.from.is_none()).unwrap_or(CK_UNAVAILABLE_INFORMATION);
     given.set_number(CKA_KEY_GEN_MECHANISM, mechanism);
-    if secret.is_some() {
+    if given.class() != CKO_PUBLIC_KEY {
         // A key that was outside at any time has been in the clear there.
         let inherited = |kind| match origin.from {
             Some(base) => base.is(kind),
@@ -147,7 +176,7 @@ fn finish(mut given: Attributes, kind: Kind, secret: Option<Secret>, origin: Ori
         given.set_flag(CKA_ALWAYS_SENSITIVE, always);
         given.set_flag(CKA_NEVER_EXTRACTABLE, never);
     }
-    Ok(Draft { attributes: given, secret })
+    given
 }
 
 /// Sets the attributes in which the public key is.

@@ -3,8 +3,10 @@
 pub mod attributes;
 mod der;
 pub mod engine;
+mod held;
 pub mod kind;
 pub mod make;
+pub mod purpose;
 pub mod rules;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,17 +14,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use cryptoki_sys::*;
 use millstream::Features;
 use millstream_store::ObjectId;
-use zeroize::Zeroizing;
 
 use self::attributes::Attributes;
-use self::engine::{Engine, Purpose};
+use self::engine::Engine;
 use self::kind::Kind;
+use self::purpose::Purpose;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 pub use self::der::{point, trimmed};
-
-/// The secret of an object, in the form of key files: bytes, a scalar, a seed, or an `RSAPrivateKey`. Zeroised on drop.
-pub type Secret = Zeroizing<Vec<u8>>;
+pub use self::held::{Held, PIECE, Remote};
+pub use self::purpose::Secret;
 
 /// An object that is not anywhere yet.
 pub struct Draft {
@@ -30,6 +31,14 @@ pub struct Draft {
     pub attributes: Attributes,
     /// The secret, if there is one.
     pub secret: Option<Secret>,
+}
+
+/// The source from which a key is expanded.
+pub enum Material {
+    /// The secret of the key.
+    Secret(Arc<Secret>),
+    /// A key that is used in the service.
+    Held(Held),
 }
 
 /// The home of an object.
@@ -43,12 +52,21 @@ pub enum Home {
     Half(ObjectId),
 }
 
+impl Home {
+    /// Returns true for an object in the token.
+    pub fn is_token(self) -> bool {
+        matches!(self, Home::Token(_))
+    }
+}
+
 /// An object.
 pub struct Object {
     /// The number by which the program names it. No other object of this process ever has it.
     pub handle: CK_OBJECT_HANDLE,
     /// The object's home.
     pub home: Home,
+    /// The object of the token in the service whose key this one is, if it is used there.
+    pub held: Option<ObjectId>,
     attributes: RwLock<Arc<Attributes>>,
     /// The secret; none while it is sealed in the token, or if there is none.
     secret: RwLock<Option<Arc<Secret>>>,
@@ -62,10 +80,17 @@ impl Object {
         Object {
             handle,
             home,
+            held: None,
             attributes: RwLock::new(Arc::new(draft.attributes)),
             secret: RwLock::new(draft.secret.map(Arc::new)),
             engines: RwLock::default(),
         }
+    }
+
+    /// Returns the object with the one of the service whose key it is.
+    pub fn held_as(mut self, held: Option<ObjectId>) -> Self {
+        self.held = held;
+        self
     }
 
     /// Returns its attributes.
@@ -99,15 +124,15 @@ impl Object {
         self.engines.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Returns the engine for a purpose, which `secret` keys if it is not there yet.
+    /// Returns the engine for a purpose, which `material` keys if it is not there yet.
     ///
     /// # Errors
-    /// Those of the key, and those of `secret`.
+    /// Those of the key, and those of `material`.
     pub fn engine(
         &self,
         features: Features,
         purpose: Purpose,
-        secret: impl FnOnce() -> Outcome<Arc<Secret>>,
+        material: impl FnOnce() -> Outcome<Material>,
     ) -> Outcome<Arc<Engine>> {
         let find = |engines: &[(Purpose, Arc<Engine>)]| {
             engines.iter().find(|(found, _)| *found == purpose).map(|(_, engine)| Arc::clone(engine))
@@ -118,7 +143,16 @@ impl Object {
         let attributes = self.attributes();
         let made = match attributes.class() {
             CKO_PUBLIC_KEY => Engine::public(features, purpose, &attributes)?,
-            _ => Engine::secret(features, purpose, Kind::of(&attributes)?, &secret()?)?,
+            _ => {
+                let kind = Kind::of(&attributes)?;
+                match material()? {
+                    Material::Secret(secret) => Engine::secret(features, purpose, kind, &secret)?,
+                    Material::Held(held) => {
+                        purpose.check_kind(kind)?;
+                        Engine::Remote(held.load(purpose, kind, &attributes)?)
+                    }
+                }
+            }
         };
         let mut engines = self.engines.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have been faster.

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use cryptoki_sys::*;
 use millstream::modes::{BlockMode, Direction, unpad};
 use millstream::publickey::rsa;
-use millstream::{InOut, SystemRandom, aes, des};
+use millstream::{DecryptionScheme, InOut, SystemRandom, aes, des};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Aead, Oaep};
 use crate::mechanism::{Row, Way};
-use crate::object::engine::{AesMode, Engine, Purpose};
+use crate::object::engine::Engine;
+use crate::object::purpose::{AesMode, Purpose};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 /// The most bytes of parts that are kept until the last.
@@ -143,14 +144,14 @@ impl Ciphering {
         let ready = self.update_len(input.len());
         self.in_parts = true;
         if let Form::Stream { first, done } = &mut self.form {
-            return stream(&self.engine, *first, done, input);
+            return stream(&self.engine, self.direction, *first, done, input);
         }
         demand(self.held.len().saturating_add(input.len()) <= MOST_KEPT, self.too_long())?;
         if let Form::Blocks { chain, .. } = &mut self.form {
             let mut data = std::mem::take(&mut self.held);
             data.extend_from_slice(input);
             self.held = Zeroizing::new(data.split_off(ready));
-            self.engine.pass(self.direction, chain, &mut data);
+            self.engine.pass(self.direction, chain, &mut data)?;
             return Ok(data);
         }
         self.held.extend_from_slice(input);
@@ -179,6 +180,7 @@ impl Ciphering {
             Form::Whole(_) => match &*self.engine {
                 Engine::RsaPublic(key) => (key.size(), 0),
                 Engine::Rsa(key) => (key.size(), key.size()),
+                Engine::Remote(key) => (key.size(), key.size()),
                 _ => (total, total),
             },
         }
@@ -190,7 +192,7 @@ impl Ciphering {
     /// `CKR_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
     pub fn finish(mut self, input: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
         if let Form::Stream { first, done } = &mut self.form {
-            return stream(&self.engine, *first, done, input);
+            return stream(&self.engine, self.direction, *first, done, input);
         }
         let length = Refusal(self.too_long());
         demand(self.held.len().saturating_add(input.len()) <= MOST_KEPT, length.0)?;
@@ -205,7 +207,7 @@ impl Ciphering {
                 }
                 let whole = data.len().is_multiple_of(block) && (encrypts || !padded || !data.is_empty());
                 demand(whole, length.0)?;
-                self.engine.pass(self.direction, &mut chain, &mut data);
+                self.engine.pass(self.direction, &mut chain, &mut data)?;
                 if padded && !encrypts {
                     let last = data.len() - block;
                     let kept = unpad(&data[last..])?;
@@ -224,13 +226,22 @@ impl Ciphering {
 }
 
 /// Takes bytes through AES-CTR from where the stream is.
-fn stream(engine: &Engine, first: u128, done: &mut u64, input: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
-    let Engine::Ctr(ctr) = engine else { return refuse(CKR_FUNCTION_FAILED) };
+fn stream(
+    engine: &Engine,
+    direction: Direction,
+    first: u128,
+    done: &mut u64,
+    input: &[u8],
+) -> Outcome<Zeroizing<Vec<u8>>> {
     let used = (*done % 16) as usize;
     let mut data = Zeroizing::new(vec![0; used]);
     data.extend_from_slice(input);
     let counter = first.wrapping_add(u128::from(*done / 16));
-    ctr.apply(&counter.to_be_bytes(), InOut::in_place(&mut data));
+    match engine {
+        Engine::Ctr(ctr) => ctr.apply(&counter.to_be_bytes(), InOut::in_place(&mut data)),
+        Engine::Remote(key) => key.pass(direction, &mut counter.to_be_bytes(), &mut data)?,
+        _ => return refuse(CKR_FUNCTION_FAILED),
+    }
     *done = done.checked_add(input.len() as u64).ok_or(Refusal(CKR_DATA_LEN_RANGE))?;
     data.drain(..used);
     Ok(data)
@@ -259,6 +270,11 @@ fn whole_of(
             })?;
             Ok(data)
         }
+        (Whole::Xts(tweak), Engine::Remote(key)) => {
+            let direction = if encrypts { Direction::Encrypt } else { Direction::Decrypt };
+            key.data_unit(direction, tweak, &mut data)?;
+            Ok(data)
+        }
         (Whole::Xts(tweak), Engine::Xts(xts)) => {
             let text = InOut::in_place(&mut data);
             if encrypts {
@@ -282,6 +298,19 @@ fn whole_of(
         }
         (whole, Engine::RsaPublic(key)) if encrypts => public(whole, key, &data),
         (whole, Engine::Rsa(key)) if !encrypts => private(whole, key, &data),
+        (whole, Engine::Remote(key)) if !encrypts => {
+            demand(data.len() == key.size(), CKR_ENCRYPTED_DATA_LEN_RANGE)?;
+            key.decrypt(
+                match whole {
+                    Whole::RsaPkcs => DecryptionScheme::RsaPkcs1,
+                    Whole::RsaOaep(oaep) => {
+                        DecryptionScheme::RsaOaep { hash: oaep.hash, mgf_hash: oaep.mgf, label: &oaep.label }
+                    }
+                    _ => DecryptionScheme::RsaRaw,
+                },
+                &data,
+            )
+        }
         _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
     }
 }

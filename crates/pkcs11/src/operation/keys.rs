@@ -2,13 +2,16 @@
 //!
 //! Ref. PKCS #11 v3.2 §5.18.
 
+use std::sync::Arc;
+
 use cryptoki_sys::*;
 use millstream::hash::{Hash, Hasher};
 use millstream::hkdf;
 use millstream::modes::Direction;
-use millstream::publickey::{rsa, weierstrass};
+use millstream::publickey::rsa;
+use millstream::publickey::weierstrass::{self, Curve};
 use millstream::{Features, SystemRandom};
-use millstream_files::key::{Form, Found, Key, read};
+use millstream_files::key::{Form, Found, Key, PublicKey, read};
 use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
@@ -26,11 +29,55 @@ use crate::refusal::{Outcome, Refusal, demand, refuse};
 /// A template, as a program gives it.
 pub type Template<'a> = &'a [(CK_ATTRIBUTE_TYPE, &'a [u8])];
 
-/// Makes a secret key, `C_GenerateKey`.
+/// A key that was generated, or is to be.
+pub enum Generated {
+    /// The key was made here.
+    Here(Draft),
+    /// The token is to make it, with so many bits.
+    There(Attributes, u32),
+}
+
+/// A pair of keys that was generated, or is to be.
+pub enum GeneratedPair {
+    /// Both keys were made here, the public and the private one.
+    Here(Draft, Draft),
+    /// The token is to make it.
+    There(PairThere),
+}
+
+/// A pair of keys that the token makes.
+pub struct PairThere {
+    kind: Kind,
+    mechanism: CK_MECHANISM_TYPE,
+    public: Attributes,
+    /// The attributes of the private key, but for those that follow from the public one.
+    pub private: Attributes,
+    /// The bits of the modulus; 0 for all but RSA.
+    pub bits: u32,
+}
+
+impl PairThere {
+    /// Returns the public object, once the token has told the public key.
+    ///
+    /// # Errors
+    /// Those of templates.
+    pub fn public(self, features: Features, info: &[u8]) -> Outcome<Draft> {
+        let public = PublicKey::from_spki(features, info).map_err(|_| Refusal(CKR_DEVICE_ERROR))?;
+        let origin = Origin { made_by: Some(self.mechanism), from: None };
+        make::public_key(features, self.public, self.kind, public.as_bytes(), origin)
+    }
+}
+
+/// Makes a secret key, `C_GenerateKey`. Where the `token_makes` its keys, such a key is only described.
 ///
 /// # Errors
 /// Those of the mechanism and of templates.
-pub fn generate(features: Features, mechanism: &Mechanism<'_>, template: Template<'_>) -> Outcome<Draft> {
+pub fn generate(
+    features: Features,
+    mechanism: &Mechanism<'_>,
+    template: Template<'_>,
+    token_makes: bool,
+) -> Outcome<Generated> {
     let row = mechanism::find(mechanism.kind, CKF_GENERATE)?;
     let mut given = Attributes::from_template(template)?;
     let said = given.number(CKA_VALUE_LEN)?;
@@ -40,7 +87,13 @@ pub fn generate(features: Features, mechanism: &Mechanism<'_>, template: Templat
             let before = given.number(CKA_KEY_TYPE)?;
             demand(before.is_none_or(|before| before == key_type), CKR_TEMPLATE_INCONSISTENT)?;
             given.set_number(CKA_KEY_TYPE, key_type);
-            let mut value = Zeroizing::new(vec![0; secret_len(Kind::of(&given)?, said)?]);
+            let len = secret_len(Kind::of(&given)?, said)?;
+            if token_makes && given.flag(CKA_TOKEN)? == Some(true) {
+                demand(given.get(CKA_VALUE).is_none(), CKR_TEMPLATE_INCONSISTENT)?;
+                let origin = Origin { made_by: Some(mechanism.kind), from: None };
+                return Ok(Generated::There(make::secret_elsewhere(given, len, origin)?, len as u32 * 8));
+            }
+            let mut value = Zeroizing::new(vec![0; len]);
             millstream::random(&mut value)?;
             value
         }
@@ -55,7 +108,7 @@ pub fn generate(features: Features, mechanism: &Mechanism<'_>, template: Templat
     };
     demand(given.get(CKA_VALUE).is_none(), CKR_TEMPLATE_INCONSISTENT)?;
     let origin = Origin { made_by: Some(mechanism.kind), from: None };
-    make::secret_key(features, given, value, origin)
+    Ok(Generated::Here(make::secret_key(features, given, value, origin)?))
 }
 
 /// Returns the length of a secret key: what the template says, or the only one.
@@ -68,7 +121,7 @@ fn secret_len(kind: Kind, said: Option<CK_ULONG>) -> Outcome<usize> {
     Ok(len)
 }
 
-/// Makes a public and a private key, `C_GenerateKeyPair`.
+/// Makes a public and a private key, `C_GenerateKeyPair`. Where the `token_makes` its keys, such a pair is only described.
 ///
 /// # Errors
 /// Those of the mechanism and of templates.
@@ -77,7 +130,8 @@ pub fn generate_pair(
     mechanism: &Mechanism<'_>,
     public: Template<'_>,
     private: Template<'_>,
-) -> Outcome<(Draft, Draft)> {
+    token_makes: bool,
+) -> Outcome<GeneratedPair> {
     let row = mechanism::find(mechanism.kind, CKF_GENERATE_KEY_PAIR)?;
     mechanism.bare()?;
     let mut public = Attributes::from_template(public)?;
@@ -103,6 +157,22 @@ pub fn generate_pair(
         _ => Kind::Rsa,
     };
     demand(Kind::of(&private)? == kind, CKR_TEMPLATE_INCONSISTENT)?;
+    let origin = Origin { made_by: Some(mechanism.kind), from: None };
+    if token_makes && private.flag(CKA_TOKEN)? == Some(true) {
+        let bits = if kind == Kind::Rsa { rsa_size(&mut public)? } else { (0, USUAL_EXPONENT) };
+        // The service makes keys with the usual exponent alone.
+        demand(bits.1 == USUAL_EXPONENT, CKR_ATTRIBUTE_VALUE_INVALID)?;
+        rules::check_given(CKO_PUBLIC_KEY, &public)?;
+        let private = make::private_elsewhere(private, kind, origin)?;
+        let bits = bits.0 as u32;
+        return Ok(GeneratedPair::There(PairThere {
+            kind,
+            mechanism: mechanism.kind,
+            public,
+            private,
+            bits,
+        }));
+    }
     let secret = match kind {
         Kind::Rsa => new_rsa(features, &mut public)?,
         _ => {
@@ -110,18 +180,21 @@ pub fn generate_pair(
             Zeroizing::new(Key::generate(features, in_files, None)?.secret().to_vec())
         }
     };
-    let origin = Origin { made_by: Some(mechanism.kind), from: None };
     let private = make::private_key(features, private, kind, &secret, origin)?;
     let in_files = kind.in_files().ok_or(Refusal(CKR_TEMPLATE_INCONSISTENT))?;
     let bytes = Key::new(features, in_files, &secret)?.public(features)?;
     let public = make::public_key(features, public, kind, bytes.as_bytes(), origin)?;
-    Ok((public, private))
+    Ok(GeneratedPair::Here(public, private))
 }
 
-fn new_rsa(features: Features, public: &mut Attributes) -> Outcome<Secret> {
+/// The public exponent where a template has none.
+const USUAL_EXPONENT: u64 = 65_537;
+
+/// Takes the bits of the modulus and the public exponent out of a template.
+fn rsa_size(public: &mut Attributes) -> Outcome<(CK_ULONG, u64)> {
     let bits = public.number(CKA_MODULUS_BITS)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
     let exponent = match public.take(CKA_PUBLIC_EXPONENT) {
-        None => 65_537,
+        None => USUAL_EXPONENT,
         Some(bytes) => {
             let digits = trimmed(&bytes);
             let mut number = [0; 8];
@@ -131,6 +204,11 @@ fn new_rsa(features: Features, public: &mut Attributes) -> Outcome<Secret> {
         }
     };
     demand([2048, 3072, 4096].contains(&bits), CKR_KEY_SIZE_RANGE)?;
+    Ok((bits, exponent))
+}
+
+fn new_rsa(features: Features, public: &mut Attributes) -> Outcome<Secret> {
+    let (bits, exponent) = rsa_size(public)?;
     let key = rsa::PrivateKey::generate(features, bits as usize, exponent, &mut SystemRandom)?;
     let mut der = Zeroizing::new(vec![0; rsa::MAX_PRIVATE_DER]);
     let len = key.to_pkcs1(&mut der)?;
@@ -142,8 +220,8 @@ fn new_rsa(features: Features, public: &mut Attributes) -> Outcome<Secret> {
 pub struct Base<'a> {
     /// The key's attributes.
     pub attributes: &'a Attributes,
-    /// The key's secret.
-    pub secret: &'a [u8],
+    /// The key's secret; none for a private key, and for one that stays in the service.
+    pub secret: Option<&'a [u8]>,
     /// The key, expanded, if it is a private one.
     pub engine: Option<&'a Engine>,
 }
@@ -157,7 +235,7 @@ pub fn derive(
     mechanism: &Mechanism<'_>,
     base: &Base<'_>,
     template: Template<'_>,
-    salt: impl FnOnce(CK_OBJECT_HANDLE) -> Outcome<std::sync::Arc<Secret>>,
+    salt: impl FnOnce(CK_OBJECT_HANDLE) -> Outcome<Arc<Secret>>,
 ) -> Outcome<Draft> {
     let row = mechanism::find(mechanism.kind, CKF_DERIVE)?;
     let mut given = Attributes::from_template(template)?;
@@ -193,6 +271,7 @@ pub fn derive(
         }
         Way::Hkdf(_) => {
             let wanted = parameters::hkdf(mechanism)?;
+            let secret = base.secret.ok_or(Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED))?;
             let salt = match wanted.salt {
                 Salt::Bytes(bytes) => Zeroizing::new(bytes),
                 Salt::Key(handle) => salt(handle)?.as_ref().clone(),
@@ -209,14 +288,14 @@ pub fn derive(
             };
             let mut value = Zeroizing::new(vec![0; len]);
             match (wanted.extract, wanted.expand) {
-                (true, true) => hkdf::derive(features, hash, &salt, base.secret, &wanted.info, &mut value)?,
+                (true, true) => hkdf::derive(features, hash, &salt, secret, &wanted.info, &mut value)?,
                 (true, false) => {
-                    let key = hkdf::extract(features, hash, &salt, base.secret);
+                    let key = hkdf::extract(features, hash, &salt, secret);
                     demand(len <= key.len(), CKR_ATTRIBUTE_VALUE_INVALID)?;
                     value.copy_from_slice(&key[..len]);
                 }
                 (false, _) => {
-                    let key = hkdf::Hkdf::from_prk(features, hash, base.secret);
+                    let key = hkdf::Hkdf::from_prk(features, hash, secret);
                     key.map_err(|_| Refusal(CKR_KEY_SIZE_RANGE))?.expand(&wanted.info, &mut value)?;
                 }
             }
@@ -250,6 +329,15 @@ fn agree(features: Features, engine: &Engine, peer: &[u8]) -> Outcome<Secret> {
             let peer = PublicKey::new(&point(peer, &[32])).map_err(|_| bad)?;
             Ok(Zeroizing::new(key.agree(&peer).map_err(|_| bad)?.as_bytes().to_vec()))
         }
+        Engine::Remote(key) if key.is_x25519() => key.agree(&point(peer, &[32])),
+        Engine::Remote(key) => {
+            let curve = Curve::ALL.into_iter().find(|curve| curve.bytes() == key.size());
+            let curve = curve.ok_or(Refusal(CKR_KEY_TYPE_INCONSISTENT))?;
+            // The service takes points in one form.
+            let peer =
+                weierstrass::PublicKey::new(features, curve, &point_of(curve, peer)).map_err(|_| bad)?;
+            key.agree(&peer.to_bytes())
+        }
         _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
     }
 }
@@ -275,13 +363,14 @@ pub fn to_wrap(
     features: Features,
     key: &Attributes,
     wrapping: &Attributes,
-    secret: &[u8],
+    secret: impl FnOnce() -> Outcome<Arc<Secret>>,
 ) -> Outcome<Secret> {
     demand(key.is(CKA_EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
     demand(!key.is(CKA_WRAP_WITH_TRUSTED) || wrapping.is(CKA_TRUSTED), CKR_KEY_NOT_WRAPPABLE)?;
+    let secret = secret()?;
     match (key.class(), Kind::of(key)?.in_files()) {
         (CKO_SECRET_KEY, _) => Ok(Zeroizing::new(secret.to_vec())),
-        (CKO_PRIVATE_KEY, Some(kind)) => Ok(Key::new(features, kind, secret)?.write(features, Form::Der)?),
+        (CKO_PRIVATE_KEY, Some(kind)) => Ok(Key::new(features, kind, &secret)?.write(features, Form::Der)?),
         _ => refuse(CKR_KEY_NOT_WRAPPABLE),
     }
 }
@@ -293,7 +382,7 @@ pub fn to_wrap(
 pub fn unwrap(
     features: Features,
     mechanism: &Mechanism<'_>,
-    engine: std::sync::Arc<Engine>,
+    engine: Arc<Engine>,
     wrapped: &[u8],
     template: Template<'_>,
 ) -> Outcome<Draft> {

@@ -13,6 +13,7 @@ use millstream::aead::AeadState;
 use millstream::{chacha20poly1305, gcm};
 use zeroize::Zeroizing;
 
+use crate::object::PIECE;
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
@@ -43,6 +44,8 @@ pub enum State {
     Gcm(Box<gcm::State>),
     /// With ChaCha20-Poly1305.
     ChaCha(Box<chacha20poly1305::State>),
+    /// With a key in the service: the mid-state.
+    Remote(Vec<u8>),
 }
 
 /// A message that is decrypted.
@@ -72,6 +75,11 @@ impl State {
                 state.aad(key, aad)?;
                 Ok(State::ChaCha(Box::new(state)))
             }
+            Engine::Remote(key) => {
+                let mut state = Vec::new();
+                key.seal_piece(nonce, aad, &mut state, &mut [])?;
+                Ok(State::Remote(state))
+            }
             _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
         }
     }
@@ -82,6 +90,12 @@ impl State {
     /// `CKR_DATA_LEN_RANGE`.
     pub fn seal(&mut self, engine: &Engine, part: &[u8]) -> Outcome<Vec<u8>> {
         let mut data = part.to_vec();
+        if let (State::Remote(state), Engine::Remote(key)) = (&mut *self, engine) {
+            for piece in data.chunks_mut(PIECE) {
+                key.seal_piece(&[], &[], state, piece)?;
+            }
+            return Ok(data);
+        }
         let text = InOut::in_place(&mut data);
         match (self, engine) {
             (State::Gcm(state), Engine::Gcm(key)) => state.encrypt(key, text)?,
@@ -99,6 +113,7 @@ impl State {
         match (self, engine) {
             (State::Gcm(state), Engine::Gcm(key)) => Ok(state.tag(key)),
             (State::ChaCha(state), Engine::ChaCha(key)) => Ok(state.tag(key)),
+            (State::Remote(state), Engine::Remote(key)) => key.tag(state),
             _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
         }
     }
@@ -122,8 +137,8 @@ impl Opening {
     /// `CKR_AEAD_DECRYPT_FAILED`.
     pub fn open(mut self, engine: &Engine, tag: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
         engine.open(&self.nonce, &self.aad, &mut self.data, tag).map_err(|refusal| match refusal {
-            Refusal(CKR_AEAD_DECRYPT_FAILED) => refusal,
-            _ => Refusal(CKR_MECHANISM_PARAM_INVALID),
+            Refusal(CKR_DATA_LEN_RANGE) => Refusal(CKR_MECHANISM_PARAM_INVALID),
+            refusal => refusal,
         })?;
         Ok(self.data)
     }

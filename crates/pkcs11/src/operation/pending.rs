@@ -1,17 +1,18 @@
 //! Signatures of asynchronous sessions: they wait until somebody asks for one of them, and are made side by side then.
 //!
 //! One thread with many sessions begins a signature in each, and then collects: whoever collects first computes all that wait, in lanes. Nothing
-//! runs between two calls, so no thread of this module is ever in a program.
+//! runs between two calls, so no thread of this module is ever in a program. Signatures with keys in the service are put in flight at once, and
+//! computed there meanwhile.
 //!
 //! Ref. PKCS #11 v3.2 §5.22.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cryptoki_sys::*;
-use millstream::{EngineError, Operation, SignatureScheme};
+use millstream::isolated::BegunSignature;
+use millstream::{EngineError, Operation};
 
 use super::signature::{Prepared, Signer};
-use crate::mechanism::parameters::Eddsa;
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal};
 
@@ -21,6 +22,8 @@ const MOST_WAITING: usize = 4096;
 /// A signature that was begun.
 pub struct Pending {
     prepared: Prepared,
+    /// The signature that the service computes.
+    in_flight: Mutex<Option<BegunSignature>>,
     result: OnceLock<Outcome<Vec<u8>>>,
 }
 
@@ -37,7 +40,12 @@ impl Gathering {
 
     /// Begins a signature.
     pub fn begin(&self, prepared: Prepared) -> Arc<Pending> {
-        let pending = Arc::new(Pending { prepared, result: OnceLock::new() });
+        let in_flight = Mutex::new(in_flight(&prepared));
+        let is_remote = matches!(&*prepared.engine, Engine::Remote(_));
+        let pending = Arc::new(Pending { prepared, in_flight, result: OnceLock::new() });
+        if is_remote {
+            return pending;
+        }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.push(Arc::clone(&pending));
         if waiting.len() >= MOST_WAITING {
@@ -51,9 +59,30 @@ impl Gathering {
     /// Returns a signature; none while another thread computes it.
     pub fn collect(&self, pending: &Pending) -> Option<Outcome<Vec<u8>>> {
         if pending.result.get().is_none() {
-            compute(self.take());
+            match &*pending.prepared.engine {
+                Engine::Remote(_) => pending.end(),
+                _ => compute(self.take()),
+            }
         }
         pending.result.get().cloned()
+    }
+}
+
+/// Puts a signature with a key in the service in flight; none where that is not possible now.
+fn in_flight(prepared: &Prepared) -> Option<BegunSignature> {
+    let Engine::Remote(key) = &*prepared.engine else { return None };
+    key.begin_signature(prepared.scheme()?, &prepared.to_send().ok()?).ok()
+}
+
+impl Pending {
+    /// Waits for the service. What was not put in flight, or ended with its grant, is asked for anew, and any other reason told.
+    fn end(&self) {
+        let begun = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let signature = match begun.map(BegunSignature::wait) {
+            Some(Ok(signature)) => Ok(signature),
+            _ => self.prepared.sign(),
+        };
+        let _ = self.result.set(signature);
     }
 }
 
@@ -112,26 +141,12 @@ fn compute(taken: Vec<Arc<Pending>>) {
 
 /// Returns the operation that makes a signature, if there is one.
 fn operation<'p>(prepared: &'p Prepared, place: &'p mut [u8]) -> Option<Operation<'p>> {
-    let input = &prepared.input[..];
+    let (scheme, input) = (prepared.scheme()?, &prepared.input[..]);
     match (&prepared.signer, &*prepared.engine) {
-        (Signer::RsaPkcs, Engine::Rsa(key)) => {
-            Some(Operation::sign_rsa(key, SignatureScheme::RsaPkcs1 { hash: None }, input, place))
-        }
-        (Signer::RsaHashed(hash), Engine::Rsa(key)) => {
-            Some(Operation::sign_rsa(key, SignatureScheme::RsaPkcs1 { hash: Some(*hash) }, input, place))
-        }
-        (Signer::RsaPss(pss), Engine::Rsa(key)) => {
-            let scheme = SignatureScheme::RsaPss {
-                hash: pss.hash,
-                mgf_hash: pss.mgf,
-                salt_len: u16::try_from(pss.salt).ok()?,
-            };
-            Some(Operation::sign_rsa(key, scheme, input, place))
-        }
-        (Signer::Ecdsa(_), Engine::Curve(key)) if !input.is_empty() => {
-            Some(Operation::sign_ecdsa(key, prepared.ecdsa_hash(), false, input))
-        }
-        (Signer::Eddsa(Eddsa::Pure), Engine::Ed25519(key)) => Some(Operation::sign(key, input)),
+        (Signer::RsaRaw, _) => None,
+        (_, Engine::Rsa(key)) => Some(Operation::sign_rsa(key, scheme, input, place)),
+        (_, Engine::Curve(key)) => Some(Operation::sign_ecdsa(key, prepared.ecdsa_hash(), false, input)),
+        (_, Engine::Ed25519(key)) => Some(Operation::sign(key, input)),
         _ => None,
     }
 }

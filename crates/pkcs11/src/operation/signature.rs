@@ -2,6 +2,7 @@
 //!
 //! Ref. PKCS #11 v3.2 §5.13, §5.15.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use cryptoki_sys::*;
@@ -9,16 +10,19 @@ use millstream::aes::CmacState;
 use millstream::compare::begins;
 use millstream::hash::{Hash, Hasher};
 use millstream::hmac::Hmac;
+use millstream::isolated::ServiceKey;
 use millstream::publickey::ecdsa::Message;
 use millstream::publickey::ed25519::{self, Rules, Scheme};
 use millstream::publickey::rsa;
-use millstream::{Features, SystemRandom};
+use millstream::{Features, SignatureScheme, SystemRandom};
 
 use super::cipher::padded;
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Eddsa};
 use crate::mechanism::{Row, Way};
-use crate::object::engine::{Engine, Purpose};
+use crate::object::Remote;
+use crate::object::engine::Engine;
+use crate::object::purpose::{Purpose, hash_for};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
 /// The most bytes of a message that is signed whole.
@@ -54,6 +58,36 @@ enum Input {
     Cmac(Box<CmacState>),
     Hash(Box<Hasher>),
     Whole(Vec<u8>),
+    /// A message whose MAC the service computes.
+    Remote(RemoteMac),
+}
+
+/// A message whose MAC the service computes, in pieces of one operation each.
+#[derive(Clone)]
+struct RemoteMac {
+    /// True for a MAC that is made, false for one that is compared.
+    signs: bool,
+    /// The bytes of a whole MAC.
+    len: usize,
+    /// The mid-state after the pieces that were sent.
+    state: Option<Vec<u8>>,
+    /// The bytes after them.
+    rest: Vec<u8>,
+}
+
+impl RemoteMac {
+    fn update(&mut self, key: &Remote, mut part: &[u8]) -> Outcome {
+        // The last piece is kept, because it ends the message.
+        while self.rest.len() + part.len() > ServiceKey::PIECE {
+            let (now, later) = part.split_at(ServiceKey::PIECE - self.rest.len());
+            self.rest.extend_from_slice(now);
+            self.state = Some(key.add_to_mac(self.signs, self.state.as_deref(), &self.rest)?);
+            self.rest.clear();
+            part = later;
+        }
+        self.rest.extend_from_slice(part);
+        Ok(())
+    }
 }
 
 /// Returns what the key of a mechanism is expanded for.
@@ -71,17 +105,6 @@ pub fn purpose(way: Way) -> Outcome<Purpose> {
     })
 }
 
-/// Returns the hash with digests of a length, or the next longer one: for the nonces of ECDSA over digests that a program gives.
-fn hash_for(len: usize) -> Hash {
-    match len {
-        0..=20 => Hash::Sha1,
-        21..=28 => Hash::Sha224,
-        29..=32 => Hash::Sha256,
-        33..=48 => Hash::Sha384,
-        _ => Hash::Sha512,
-    }
-}
-
 impl Signing {
     /// Begins with a key that was expanded for the mechanism's [`purpose`].
     ///
@@ -92,6 +115,7 @@ impl Signing {
         row: &Row,
         mechanism: &Mechanism<'_>,
         engine: Arc<Engine>,
+        signs: bool,
     ) -> Outcome<Self> {
         let hashed = |hash| Input::Hash(Box::new(Hasher::new(features, hash)));
         let tag = |general: bool, most: usize| match general {
@@ -99,6 +123,7 @@ impl Signing {
             false => mechanism.bare().map(|()| most),
         };
         let whole = || Input::Whole(Vec::new());
+        let remote = |len| Input::Remote(RemoteMac { signs, len, state: None, rest: Vec::new() });
         let (signer, input) = match (row.way, &*engine) {
             (Way::Hmac(hash, general), Engine::Hmac(key)) => {
                 (Signer::Mac(tag(general, hash.output_len())?), Input::Hmac(Box::new(key.start())))
@@ -106,6 +131,10 @@ impl Signing {
             (Way::Cmac(general), Engine::Cmac(key)) => {
                 (Signer::Mac(tag(general, 16)?), Input::Cmac(Box::new(key.begin())))
             }
+            (Way::Hmac(hash, general), Engine::Remote(_)) => {
+                (Signer::Mac(tag(general, hash.output_len())?), remote(hash.output_len()))
+            }
+            (Way::Cmac(general), Engine::Remote(_)) => (Signer::Mac(tag(general, 16)?), remote(16)),
             (Way::RsaPss(hash), _) => {
                 let pss = parameters::pss(mechanism, hash)?;
                 (Signer::RsaPss(pss), hash.map_or_else(whole, hashed))
@@ -133,6 +162,8 @@ impl Signing {
             (_, Engine::RsaPublic(key)) => key.size(),
             (_, Engine::Curve(key)) => 2 * key.curve().bytes(),
             (_, Engine::CurvePublic(key)) => 2 * key.curve().bytes(),
+            (Signer::Ecdsa(_), Engine::Remote(key)) => 2 * key.size(),
+            (_, Engine::Remote(key)) if key.is_rsa() => key.size(),
             _ => ed25519::SIGNATURE,
         }
     }
@@ -148,6 +179,8 @@ impl Signing {
             (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.update(key, part),
             (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Hash(hasher), _) => hasher.update(part),
+            (Input::Remote(mac), Engine::Remote(key)) => mac.update(key, part)?,
+            (Input::Remote(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Whole(message), _) => {
                 demand(message.len().saturating_add(part.len()) <= MOST_KEPT, CKR_DATA_LEN_RANGE)?;
                 message.extend_from_slice(part);
@@ -163,6 +196,8 @@ impl Signing {
             (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.tag(key).to_vec(),
             (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Hash(hasher), _) => hasher.finish().to_vec(),
+            (Input::Remote(mac), Engine::Remote(key)) => key.mac(mac.state.as_deref(), &mac.rest, mac.len)?,
+            (Input::Remote(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Whole(message), _) => message,
         })
     }
@@ -170,7 +205,7 @@ impl Signing {
     /// Returns what is to be signed, and with what.
     ///
     /// # Errors
-    /// None that a begun signature has.
+    /// Those of the service, which computes MACs with its keys now.
     pub fn prepared(self) -> Outcome<Prepared> {
         let len = self.len();
         let input = Signing::ended(self.input, &self.engine)?;
@@ -189,6 +224,9 @@ impl Signing {
         };
         let signature = whole.as_deref().unwrap_or(signature);
         demand(signature.len() == len, CKR_SIGNATURE_LEN_RANGE)?;
+        if let (Input::Remote(mac), Engine::Remote(key)) = (&self.input, &*self.engine) {
+            return key.verify(mac.state.as_deref(), &mac.rest, signature);
+        }
         let input = Signing::ended(self.input, &self.engine)?;
         let invalid = |_| Refusal(CKR_SIGNATURE_INVALID);
         match (&self.signer, &*self.engine) {
@@ -240,6 +278,35 @@ impl Prepared {
         }
     }
 
+    /// Returns the scheme by which an accelerator signs; none for what it does not sign.
+    pub fn scheme(&self) -> Option<SignatureScheme> {
+        Some(match &self.signer {
+            Signer::RsaPkcs => SignatureScheme::RsaPkcs1 { hash: None },
+            Signer::RsaRaw => SignatureScheme::RsaRaw,
+            Signer::RsaHashed(hash) => SignatureScheme::RsaPkcs1 { hash: Some(*hash) },
+            Signer::RsaPss(pss) => SignatureScheme::RsaPss {
+                hash: pss.hash,
+                mgf_hash: pss.mgf,
+                salt_len: u16::try_from(pss.salt).ok()?,
+            },
+            Signer::Ecdsa(_) if self.input.is_empty() => return None,
+            Signer::Ecdsa(_) => SignatureScheme::Ecdsa { hash: self.ecdsa_hash(), deterministic: false },
+            Signer::Eddsa(Eddsa::Pure) => SignatureScheme::Ed25519,
+            Signer::Mac(_) | Signer::Eddsa(_) => return None,
+        })
+    }
+
+    /// Returns what is signed by that scheme in the service.
+    ///
+    /// # Errors
+    /// `CKR_DATA_LEN_RANGE`.
+    pub fn to_send(&self) -> Outcome<Cow<'_, [u8]>> {
+        Ok(match self.signer {
+            Signer::RsaRaw => Cow::Owned(padded(&self.input, self.len)?.to_vec()),
+            _ => Cow::Borrowed(&self.input),
+        })
+    }
+
     /// Returns the signature.
     ///
     /// # Errors
@@ -249,6 +316,11 @@ impl Prepared {
         let mut out = vec![0; self.len];
         match (&self.signer, &*self.engine) {
             (Signer::Mac(len), _) => return Ok(input[..*len].to_vec()),
+            (Signer::Ecdsa(_), Engine::Remote(_)) if input.is_empty() => return refuse(CKR_DATA_LEN_RANGE),
+            (_, Engine::Remote(key)) => {
+                let scheme = self.scheme().ok_or(Refusal(CKR_MECHANISM_PARAM_INVALID))?;
+                return key.sign(scheme, &self.to_send()?);
+            }
             (Signer::RsaPkcs, Engine::Rsa(key)) => {
                 key.sign_pkcs1_encoded(input, &mut out)?;
             }

@@ -2,7 +2,7 @@
 //!
 //! | tag | value |
 //! | ---: | --- |
-//! | 256 | the attributes of PKCS #11, as [`Attributes::encode`] gives them |
+//! | 256 | the attributes of PKCS #11, as [`Attributes::encode`] gives them, without those that follow from the public key |
 //!
 //! A key that `millstream key` made has no such tag: its attributes follow from the shared ones.
 
@@ -30,6 +30,10 @@ const USAGES: [(u32, CK_ATTRIBUTE_TYPE); 7] = [
     (usage::UNWRAP, CKA_UNWRAP),
 ];
 
+/// The attributes that follow from the public key.
+const OF_PUBLIC_KEY: [CK_ATTRIBUTE_TYPE; 5] =
+    [CKA_PUBLIC_KEY_INFO, CKA_MODULUS, CKA_MODULUS_BITS, CKA_PUBLIC_EXPONENT, CKA_EC_POINT];
+
 /// Returns an object's attributes as the store keeps them.
 ///
 /// # Errors
@@ -55,7 +59,9 @@ pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
         (CKO_CERTIFICATE, _) => "certificate".to_owned(),
         _ => "data".to_owned(),
     };
-    let usages = USAGES.iter().filter(|(_, kind)| attributes.is(*kind)).map(|(bit, _)| bit).sum();
+    let usages: u32 = USAGES.iter().filter(|(_, kind)| attributes.is(*kind)).map(|(bit, _)| bit).sum();
+    // Programs give keys usages that no such key has; PKCS #11 alone knows of those.
+    let usages = if is_secret(class) { usages & usage::of_kind(&name) } else { usages };
     let mut shared = Shared {
         label: String::from_utf8(label).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?,
         id: attributes.get(CKA_ID).unwrap_or_default().to_vec(),
@@ -68,19 +74,47 @@ pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
         public_key: attributes.get(CKA_PUBLIC_KEY_INFO).unwrap_or_default().to_vec(),
         ..Shared::default()
     };
-    shared.others.insert(TAG, attributes.encode());
+    let mut own = attributes.clone();
+    if matches!(class, CKO_PRIVATE_KEY | CKO_PUBLIC_KEY) {
+        OF_PUBLIC_KEY.iter().for_each(|kind| drop(own.take(*kind)));
+    }
+    shared.others.insert(TAG, own.encode());
     Ok(shared)
+}
+
+fn is_secret(class: CK_OBJECT_CLASS) -> bool {
+    matches!(class, CKO_PRIVATE_KEY | CKO_SECRET_KEY)
 }
 
 /// Returns an object's attributes from what the store has; none for what this version does not know.
 pub fn from_store(features: Features, shared: &Shared) -> Option<Attributes> {
     let mut attributes = match shared.others.get(&TAG) {
-        Some(bytes) => Attributes::decode(bytes)?,
+        Some(bytes) => completed(features, Attributes::decode(bytes)?, shared)?,
         None => of_key(features, shared).ok()?,
     };
     // Another program may have changed what it knows of.
     attributes.set(CKA_LABEL, shared.label.as_bytes());
     attributes.set(CKA_ID, &shared.id);
+    Some(attributes)
+}
+
+/// Adds what follows from the public key, and takes away what is true no more.
+fn completed(features: Features, mut attributes: Attributes, shared: &Shared) -> Option<Attributes> {
+    let class = attributes.class();
+    if matches!(class, CKO_PRIVATE_KEY | CKO_PUBLIC_KEY) && !shared.public_key.is_empty() {
+        let kind = Kind::named(shared.kind.strip_suffix(" public").unwrap_or(&shared.kind))?;
+        let public = PublicKey::from_spki(features, &shared.public_key).ok()?;
+        make::set_public(features, &mut attributes, kind, public.as_bytes()).ok()?;
+        if class == CKO_PRIVATE_KEY {
+            attributes.take(CKA_MODULUS_BITS);
+        }
+    }
+    if matches!(class, CKO_SECRET_KEY) {
+        attributes.set_number(CKA_VALUE_LEN, shared.bits.div_ceil(8).into());
+    }
+    if is_secret(class) && !shared.never_outside {
+        attributes.set_flag(CKA_NEVER_EXTRACTABLE, false);
+    }
     Some(attributes)
 }
 

@@ -1,7 +1,8 @@
 //! The objects that this process sees of a token, by handle and in an index by label and identifier.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use cryptoki_sys::*;
 use millstream_store::ObjectId;
@@ -9,19 +10,21 @@ use millstream_store::file::Stored;
 
 use crate::object::{Home, Object};
 
-/// The attributes by which objects are looked up.
-const INDEXED: [CK_ATTRIBUTE_TYPE; 2] = [CKA_ID, CKA_LABEL];
+/// The attributes by which objects are looked up. The last one tells which keys are a pair.
+const INDEXED: [CK_ATTRIBUTE_TYPE; 3] = [CKA_ID, CKA_LABEL, CKA_PUBLIC_KEY_INFO];
 
 /// The objects of a slot.
 #[derive(Default)]
 pub struct Objects {
     by_handle: BTreeMap<CK_OBJECT_HANDLE, Arc<Object>>,
-    /// The objects of the token: what the file has, the handle, and that of the public half which stands in for a missing object.
+    /// The objects of the token.
     pub kept: HashMap<ObjectId, Kept>,
+    /// The handles of the public halves that stand in for missing objects, by their private keys.
+    pub halves: HashMap<ObjectId, CK_OBJECT_HANDLE>,
     /// The handles of the objects that sessions have.
     by_session: HashMap<CK_SESSION_HANDLE, HashSet<CK_OBJECT_HANDLE>>,
     /// The handles of objects that have or had a value. Whoever looks a handle up here compares the object itself.
-    index: HashMap<(CK_ATTRIBUTE_TYPE, Vec<u8>), Vec<CK_OBJECT_HANDLE>>,
+    index: HashMap<(CK_ATTRIBUTE_TYPE, Vec<u8>), BTreeSet<CK_OBJECT_HANDLE>>,
 }
 
 /// An object of the token.
@@ -30,6 +33,10 @@ pub struct Kept {
     pub stored: Arc<Stored>,
     /// The object's handle.
     pub handle: CK_OBJECT_HANDLE,
+    /// True once the vault has opened the object with those attributes.
+    pub is_authentic: AtomicBool,
+    /// The number of the token's changes when it was so, or later.
+    pub since: u64,
 }
 
 impl Objects {
@@ -46,8 +53,14 @@ impl Objects {
     /// Adds an object.
     pub fn add(&mut self, object: Arc<Object>) {
         self.note(&object);
-        if let Home::Session(session) = object.home {
-            self.by_session.entry(session).or_default().insert(object.handle);
+        match object.home {
+            Home::Session(session) => {
+                self.by_session.entry(session).or_default().insert(object.handle);
+            }
+            Home::Half(name) => {
+                self.halves.insert(name, object.handle);
+            }
+            Home::Token(_) => {}
         }
         self.by_handle.insert(object.handle, object);
     }
@@ -56,28 +69,39 @@ impl Objects {
     pub fn note(&mut self, object: &Object) {
         let attributes = object.attributes();
         for kind in INDEXED {
-            let value = attributes.get(kind).unwrap_or_default().to_vec();
-            let handles = self.index.entry((kind, value)).or_default();
-            if !handles.contains(&object.handle) {
-                handles.push(object.handle);
+            if let Some(value) = attributes.get(kind) {
+                self.index.entry((kind, value.to_vec())).or_default().insert(object.handle);
             }
         }
+    }
+
+    /// Returns the objects of the token that have a public key, as `CKA_PUBLIC_KEY_INFO` tells it.
+    pub fn with_public_key(&self, info: &[u8]) -> Vec<Arc<Object>> {
+        let handles = self.index.get(&(CKA_PUBLIC_KEY_INFO, info.to_vec())).into_iter().flatten();
+        let objects = handles.filter_map(|handle| self.by_handle.get(handle));
+        let has = |object: &&Arc<Object>| object.attributes().get(CKA_PUBLIC_KEY_INFO) == Some(info);
+        objects.filter(|object| object.home.is_token()).filter(has).cloned().collect()
     }
 
     /// Removes an object and what was made of it.
     pub fn remove(&mut self, handle: CK_OBJECT_HANDLE) {
         let Some(object) = self.by_handle.remove(&handle) else { return };
         object.forget_secret();
-        if let Home::Session(session) = object.home
-            && let Some(handles) = self.by_session.get_mut(&session)
-        {
-            handles.remove(&handle);
+        match object.home {
+            Home::Session(session) => {
+                let handles = self.by_session.get_mut(&session);
+                handles.map(|handles| handles.remove(&handle));
+            }
+            Home::Half(name) => {
+                self.halves.remove(&name);
+            }
+            Home::Token(_) => {}
         }
         let attributes = object.attributes();
         for kind in INDEXED {
             let key = (kind, attributes.get(kind).unwrap_or_default().to_vec());
             if let Some(handles) = self.index.get_mut(&key) {
-                handles.retain(|other| *other != handle);
+                handles.remove(&handle);
                 if handles.is_empty() {
                     self.index.remove(&key);
                 }
@@ -108,16 +132,15 @@ impl Objects {
         let fits = |object: &Object| object.attributes().match_all(template) && sees(object);
         // The rarest value that is asked for: many objects may have the same label.
         let indexed = template.iter().filter(|(kind, _)| INDEXED.contains(kind));
-        let handles = indexed.map(|value| self.index.get(value).map_or(&[][..], Vec::as_slice));
-        let mut found: Vec<_> = match handles.min_by_key(|handles| handles.len()) {
+        let nothing = BTreeSet::new();
+        let handles = indexed.map(|value| self.index.get(value).unwrap_or(&nothing));
+        match handles.min_by_key(|handles| handles.len()) {
             Some(handles) => {
                 let objects = handles.iter().filter_map(|handle| self.by_handle.get(handle));
                 objects.filter(|object| fits(object)).map(|object| object.handle).collect()
             }
             None => self.iter().filter(|object| fits(object)).map(|object| object.handle).collect(),
-        };
-        found.sort_unstable();
-        found
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod kdfs;
 mod macs;
 mod pkeys;
 mod secrets;
+mod stores;
 
 use std::ffi::CStr;
 
@@ -24,6 +25,7 @@ pub use pkeys::{
     ISOLATED_SIGNATURES, ISOLATED_SIGNATURES_BEFORE_3_4, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4,
 };
 pub use secrets::{ISOLATED_SECRETS, SECRETS};
+pub use stores::STORES;
 
 /// The ciphers, with their keys in this process.
 pub static CIPHERS: &[OsslAlgorithm] =

@@ -12,6 +12,7 @@ pub mod pipeline;
 pub mod rc4;
 mod records;
 pub mod remote;
+pub mod siv;
 pub mod stream;
 pub mod together;
 pub mod xts;
@@ -58,6 +59,8 @@ pub enum Mode {
     Ctr = 5,
     Gcm = 6,
     Xts = 0x10001,
+    Siv = 0x10004,
+    GcmSiv = 0x10005,
 }
 
 /// The description of a cipher that OpenSSL asks for. Lengths are in bytes.

@@ -8,18 +8,17 @@
 //! Ref. provider-decoder(7), provider-object(7).
 //!
 //! # Safety
-//! As at the [border](super) everywhere. A reference to a key is the address of a pointer to its box; whoever takes the key writes null there.
+//! As at the [border](super) everywhere.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int, c_void};
-use std::marker::PhantomData;
-use std::ptr;
 
 use millstream::cwq::Algorithm;
 use zeroize::Zeroizing;
 
-use super::{Free, NewCtx, guard, unbox};
-use crate::abi::{Dispatch, INTEGER, OCTET_STRING, OsslParam, UTF8_STRING, decoder as id};
+use super::object::{Export, Reference, Taker, export, filled, text, type_name};
+use super::{Free, NewCtx, guard};
+use crate::abi::{Dispatch, OCTET_STRING, decoder as id, object};
 use crate::error::{Reason, Result};
 use crate::libcrypto::pkey::Callback;
 use crate::pkey::curve25519;
@@ -31,7 +30,6 @@ use crate::pkey::x25519::X25519;
 use crate::pkey::{Selection, stored};
 use crate::provider::{Bio, Provider};
 
-pub(super) type Load = unsafe extern "C" fn(*const c_void, usize) -> *mut c_void;
 type Selects = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 type Decode = unsafe extern "C" fn(
     *mut c_void,
@@ -42,7 +40,6 @@ type Decode = unsafe extern "C" fn(
     *const c_void,
     *mut c_void,
 ) -> c_int;
-type Export = unsafe extern "C" fn(*mut c_void, *const c_void, usize, Option<Callback>, *mut c_void) -> c_int;
 
 /// The structure that these decoders pass to each other.
 const OURS: &CStr = c"millstream";
@@ -81,16 +78,6 @@ decoded! {
         |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
     Ed25519: curve25519::Key<Ed25519> = Ed25519,
         |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
-}
-
-/// Returns OpenSSL's name of a key's type.
-fn type_name(algorithm: Algorithm) -> &'static CStr {
-    match algorithm {
-        Algorithm::Rsa => c"RSA",
-        Algorithm::X25519 => c"X25519",
-        Algorithm::Ed25519 => c"ED25519",
-        _ => c"EC",
-    }
 }
 
 /// Makes the functions of a decoder: what all have, and its own.
@@ -134,56 +121,14 @@ unsafe extern "C" fn selects(_: *mut c_void, selection: c_int) -> c_int {
     c_int::from(wants_private(selection))
 }
 
-/// Hands a key over that was decoded here.
-///
-/// # Safety
-/// `reference` is a reference to a key, as the [module](self) says.
-pub(super) unsafe extern "C" fn load(reference: *const c_void, len: usize) -> *mut c_void {
-    if reference.is_null() || len != size_of::<*mut c_void>() {
-        return ptr::null_mut();
-    }
-    // SAFETY: the place of a pointer, which is the decoder's own. OpenSSL passes it on as read-only.
-    unsafe { ptr::replace(reference.cast_mut().cast::<*mut c_void>(), ptr::null_mut()) }
-}
-
-/// The key is in the service, so other providers get nothing of it.
-unsafe extern "C" fn export(
-    provider: *mut c_void,
-    _: *const c_void,
-    _: usize,
-    _: Option<Callback>,
-    _: *mut c_void,
-) -> c_int {
-    // SAFETY: the decoder's context is the provider.
-    let provider = unsafe { Provider::from_raw(provider) };
-    guard(|| provider, || Err(held::OPAQUE))
-}
-
 /// A call of a decoder: the input, and the function to which what was found in it is passed.
 struct Call {
     provider: Provider,
     bio: *mut Bio,
-    taker: Callback,
-    argument: *mut c_void,
+    taker: Taker,
 }
 
 impl Call {
-    /// Passes something on. Returns what the taker says, which has raised its errors itself.
-    ///
-    /// # Safety
-    /// The taker may be called with these parameters.
-    unsafe fn pass(&self, parts: &[OsslParam]) -> Result<()> {
-        let mut kind = id::OBJECT_PKEY;
-        let kind = OsslParam {
-            data: (&raw mut kind).cast(),
-            data_size: size_of::<c_int>(),
-            ..OsslParam::described(c"type", INTEGER)
-        };
-        let params: Vec<OsslParam> = [kind].iter().chain(parts).chain([&OsslParam::END]).copied().collect();
-        // SAFETY: the caller's promise; the array is terminated, and its values live as long as the call.
-        if unsafe { (self.taker)(params.as_ptr(), self.argument) } == 0 { Err(Reason::TOLD) } else { Ok(()) }
-    }
-
     /// Passes DER on for the decoder of its type.
     fn pass_der(&self, der: &[u8], secret: &Secret) -> Result<()> {
         let params = [
@@ -192,7 +137,7 @@ impl Call {
             filled(c"data", OCTET_STRING, der),
         ];
         // SAFETY: parameters of an object that is data.
-        unsafe { self.pass(&params) }
+        unsafe { self.taker.pass(object::PKEY, &params) }
     }
 
     /// Reads one value of DER; none where there is none, or it is too long for a key.
@@ -226,19 +171,6 @@ impl Call {
     }
 }
 
-/// Returns a parameter that is a text. OpenSSL reads it up to its terminator.
-fn text(name: &'static CStr, value: &CStr) -> OsslParam {
-    filled(name, UTF8_STRING, value.to_bytes())
-}
-
-fn filled(name: &'static CStr, data_type: u32, value: &[u8]) -> OsslParam {
-    OsslParam {
-        data: value.as_ptr().cast_mut().cast(),
-        data_size: value.len(),
-        ..OsslParam::described(name, data_type)
-    }
-}
-
 /// Decodes where private keys are selected. An input that is none of ours is no failure.
 ///
 /// # Safety
@@ -260,7 +192,7 @@ unsafe fn decode(
                 return Ok(());
             }
             let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
-            inner(&Call { provider, bio, taker, argument })
+            inner(&Call { provider, bio, taker: Taker { function: taker, argument } })
         },
     )
 }
@@ -320,33 +252,7 @@ unsafe extern "C" fn decode_key<K: Decoded>(
             let secret = call.read_der().and_then(|der| stored::read(&der));
             let Some(secret) = secret.filter(|secret| K::takes(secret.algorithm)) else { return Ok(()) };
             let mut reference = Reference::<K::Key>::new(K::bring(call.provider, &secret)?);
-            reference.pass(call, type_name(secret.algorithm))
+            reference.pass(&call.taker, type_name(secret.algorithm))
         })
-    }
-}
-
-/// A key that OpenSSL may take.
-struct Reference<T>(*mut c_void, PhantomData<T>);
-
-impl<T> Reference<T> {
-    fn new(key: T) -> Self {
-        Reference(Box::into_raw(Box::new(key)).cast(), PhantomData)
-    }
-
-    fn pass(&mut self, call: &Call, name: &'static CStr) -> Result<()> {
-        let place = OsslParam {
-            data: (&raw mut self.0).cast(),
-            data_size: size_of::<*mut c_void>(),
-            ..OsslParam::described(c"reference", OCTET_STRING)
-        };
-        // SAFETY: parameters of an object that is a reference, which lives as long as the call.
-        unsafe { call.pass(&[text(c"data-type", name), place]) }
-    }
-}
-
-impl<T> Drop for Reference<T> {
-    fn drop(&mut self) {
-        // SAFETY: a box of ours that nobody has taken, or null.
-        unsafe { unbox::<T>(self.0) };
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::decoder::{Load, load};
+use super::object::{Load, load};
 use super::{ContextGettable, Free, GetParams, Gettable, NewCtx, SetParams, boxed, guard, unbox};
 use crate::abi::{Dispatch, OsslParam, keymgmt as id};
 use crate::error::{Reason, Result};

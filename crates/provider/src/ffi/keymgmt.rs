@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::decoder::{Load, load};
+use super::object::{Load, load};
 use super::{ContextGettable, Free, GetParams, Gettable, NewCtx, SetParams, boxed, guard, unbox};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::error::Reason;

@@ -41,10 +41,12 @@ mod kdf;
 mod keyexch;
 mod keymgmt;
 mod mac;
+mod object;
 mod operation;
 mod pipeline;
 mod secret;
 mod signature;
+mod store;
 
 pub use cipher::cipher_functions;
 pub use decoder::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
@@ -58,6 +60,7 @@ pub use mac::mac_functions;
 pub use operation::{ECDH_FUNCTIONS, RSA_CIPHER_FUNCTIONS};
 pub use secret::secret_functions;
 pub use signature::{ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS};
+pub use store::STORE_FUNCTIONS;
 
 /// Calls `inner`, and turns a panic into an error.
 #[inline(always)]
@@ -239,6 +242,7 @@ unsafe extern "C" fn query(
         abi::OP_ASYM_CIPHER if isolated() && others() => algorithms::ISOLATED_CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_DECODER if isolated() && others() => algorithms::DECODERS.as_ptr(),
+        abi::OP_STORE if isolated() && others() => algorithms::STORES.as_ptr(),
         abi::OP_SKEYMGMT if isolates_all() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),

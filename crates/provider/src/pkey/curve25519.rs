@@ -104,6 +104,13 @@ impl<S: Scheme> Key<S> {
         Ok(key)
     }
 
+    /// Takes a private key that is in the service.
+    pub fn there(provider: Provider, private: remote::PrivateKey) -> Result<Self> {
+        let mut key = Self::new(provider, true);
+        key.hold(Private::There(private))?;
+        Ok(key)
+    }
+
     /// Takes a private part, which goes to the service where the key is isolated.
     fn set_private(&mut self, bytes: Zeroizing<Bytes>) -> Result<()> {
         let private = match self.isolated {

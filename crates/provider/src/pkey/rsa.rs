@@ -4,7 +4,6 @@
 
 use std::ffi::CStr;
 
-use der::Encode;
 use der::asn1::UintRef;
 use millstream::FeatureSet;
 use millstream::cwq::Algorithm;
@@ -189,20 +188,9 @@ pub fn has_engine(pkcs1: &[u8]) -> bool {
 
 /// Encodes a private key from its numbers.
 fn encoded(numbers: &[Zeroizing<Vec<u8>>; 8]) -> Option<Secret> {
-    let number = |at: usize| UintRef::new(&numbers[at]).ok();
-    let key = pkcs1::RsaPrivateKey {
-        modulus: number(0)?,
-        public_exponent: number(1)?,
-        private_exponent: number(2)?,
-        prime1: number(3)?,
-        prime2: number(4)?,
-        exponent1: number(5)?,
-        exponent2: number(6)?,
-        coefficient: number(7)?,
-        other_prime_infos: None,
-    };
-    let mut bytes = Zeroizing::new(vec![0; usize::try_from(key.encoded_len().ok()?).ok()?]);
-    key.encode_to_slice(&mut bytes).ok()?;
+    let mut bytes = Zeroizing::new(vec![0; numbers.iter().map(|number| number.len() + 8).sum::<usize>() + 8]);
+    let len = Components::in_order(numbers).to_pkcs1(&mut bytes).ok()?;
+    bytes.truncate(len);
     Some(Secret { algorithm: Algorithm::Rsa, bytes })
 }
 

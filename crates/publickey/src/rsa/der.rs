@@ -2,9 +2,9 @@
 //!
 //! Ref. RFC 8017 appendix A.1.
 
+use der::asn1::UintRef;
+use der::{Decode, Encode};
 use millstream_cpu::Features;
-use pkcs1::der::asn1::UintRef;
-use pkcs1::der::{Decode, Encode};
 use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use zeroize::Zeroizing;
 
@@ -68,17 +68,39 @@ impl PrivateKey {
             let (own, others) = std::mem::take(&mut rest).split_at_mut(MAX_BYTES);
             rest = others;
             let len = self.component(component, own)?;
-            UintRef::new(&own[..len]).map_err(|_| Error::Fault)
+            Ok::<_, Error>(&own[..len])
         };
-        let key = RsaPrivateKeyRef {
+        let components = Components {
             modulus: number(Component::Modulus)?,
             public_exponent: number(Component::PublicExponent)?,
             private_exponent: number(Component::PrivateExponent)?,
-            prime1: number(Component::P)?,
-            prime2: number(Component::Q)?,
-            exponent1: number(Component::Dp)?,
-            exponent2: number(Component::Dq)?,
-            coefficient: number(Component::Inverse)?,
+            p: number(Component::P)?,
+            q: number(Component::Q)?,
+            dp: number(Component::Dp)?,
+            dq: number(Component::Dq)?,
+            inverse: number(Component::Inverse)?,
+        };
+        components.to_pkcs1(out)
+    }
+}
+
+impl Components<'_> {
+    /// Writes the DER of the `RSAPrivateKey` (RFC 8017 appendix A.1.2) to the front of `out`; returns its length in bytes. The numbers
+    /// are written as they are: [`PrivateKey::from_pkcs1`] checks them.
+    ///
+    /// # Errors
+    /// [`Error::Length`] when `out` is shorter, for which eight bytes beside each number and for the whole are always enough.
+    pub fn to_pkcs1(&self, out: &mut [u8]) -> Result<usize, Error> {
+        let number = |bytes| UintRef::new(bytes).map_err(|_| Error::Fault);
+        let key = RsaPrivateKeyRef {
+            modulus: number(self.modulus)?,
+            public_exponent: number(self.public_exponent)?,
+            private_exponent: number(self.private_exponent)?,
+            prime1: number(self.p)?,
+            prime2: number(self.q)?,
+            exponent1: number(self.dp)?,
+            exponent2: number(self.dq)?,
+            coefficient: number(self.inverse)?,
             other_prime_infos: None,
         };
         write(&key, out)

@@ -41,6 +41,15 @@ pub struct Components<'a> {
     pub inverse: &'a [u8],
 }
 
+impl<'a> Components<'a> {
+    /// Takes the numbers in the order of an `RSAPrivateKey` (RFC 8017 appendix A.1.2), which is that of the fields.
+    pub fn in_order<B: AsRef<[u8]>>(numbers: &'a [B; 8]) -> Self {
+        let [modulus, public_exponent, private_exponent, p, q, dp, dq, inverse] =
+            numbers.each_ref().map(AsRef::as_ref);
+        Components { modulus, public_exponent, private_exponent, p, q, dp, dq, inverse }
+    }
+}
+
 /// The name of a number of a private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {

@@ -1,9 +1,11 @@
 //! The public contents of a store in memory, for looking objects up.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+
+use millstream_protocol::Attributes;
 
 use crate::Error;
-use crate::attributes::Attributes;
 use crate::names::{ObjectId, TokenId};
 use crate::vault::{Entry, Header};
 
@@ -50,8 +52,21 @@ impl Token {
         Token { header, index, tries, objects, by_label, by_id }
     }
 
+    /// Returns the number of changes so far, which the index has where an object has its version.
+    pub(super) fn changes(&self) -> u64 {
+        Entry::of(&self.index).map_or(0, |entry| entry.version)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
     pub(super) fn entries(&self) -> impl Iterator<Item = (ObjectId, Entry)> + '_ {
         self.objects.iter().map(|(object, listed)| (*object, listed.entry))
+    }
+
+    pub(super) fn after(&self, object: ObjectId) -> impl Iterator<Item = ObjectId> + '_ {
+        self.objects.range((Bound::Excluded(object), Bound::Unbounded)).map(|(object, _)| *object)
     }
 
     pub(super) fn labelled(&self, label: &str) -> &[ObjectId] {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 
 use super::contents::{Contents, Damage, Token};
 use crate::Error;
@@ -69,6 +69,18 @@ pub(super) fn checked(database: Database, path: &Path) -> Result<Database, Error
         }
         Err(error) => Err(failure(path, error)),
     }
+}
+
+/// Removes a token with all of its objects.
+pub(super) fn remove(transaction: &WriteTransaction, token: TokenId) -> Result<(), redb::Error> {
+    transaction.open_table(HEADERS)?.remove(&token.0[..])?;
+    transaction.open_table(INDICES)?.remove(&token.0[..])?;
+    let mut tries = transaction.open_table(TRIES)?;
+    for role in [Role::User, Role::Officer] {
+        tries.remove(&tries_key(token, role)[..])?;
+    }
+    transaction.open_table(OBJECTS)?.retain(|key, _| !key.starts_with(&token.0))?;
+    Ok(())
 }
 
 /// Reads the public contents.

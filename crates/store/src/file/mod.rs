@@ -12,14 +12,17 @@
 //! written is never taken for a whole one, whoever chose its contents.
 
 mod contents;
+mod copied;
 pub(crate) mod create;
 mod database;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use millstream_protocol::TokenStatus;
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, StorageBackend, WriteTransaction};
 
@@ -28,12 +31,18 @@ use contents::{Contents, Token};
 pub use database::FORMAT;
 use database::{
     HEADERS, INDICES, OBJECTS, TRIES, checked, database, failure, format, joined, key, open_backend, place,
-    read, split, system, tries_key,
+    read, remove, split, system, tries_key,
 };
 
 use crate::Error;
 use crate::names::{ObjectId, Role, TokenId};
 use crate::vault::{Change, Entry, Header, Records};
+
+/// The most objects that are listed at once.
+const MOST_AT_ONCE: usize = 256;
+
+/// The time between two looks at a store that another process has open, or is writing to.
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// The tries of a PIN before it is locked.
 pub const MOST_TRIES: u8 = 10;
@@ -45,6 +54,8 @@ pub struct File {
     /// The database; none after a failure, until the next operation.
     database: Option<Database>,
     contents: Contents,
+    /// True for a copy in memory, in which nothing is changed.
+    is_copy: bool,
 }
 
 /// A token as everybody may see it, without its PIN.
@@ -62,6 +73,23 @@ pub struct TokenInfo {
     pub officer_tries_left: u8,
     /// The number of objects.
     pub objects: usize,
+    /// The number of changes so far, of objects and PINs.
+    pub changes: u64,
+}
+
+impl From<TokenStatus> for TokenInfo {
+    /// Returns a token as a service told it.
+    fn from(status: TokenStatus) -> Self {
+        TokenInfo {
+            token: TokenId(status.token.to_be_bytes()),
+            label: status.label,
+            has_user_pin: status.has_user_pin,
+            user_tries_left: status.user_tries_left,
+            officer_tries_left: status.officer_tries_left,
+            objects: status.objects as usize,
+            changes: status.changes,
+        }
+    }
 }
 
 /// An object as the file has it.
@@ -103,7 +131,7 @@ impl File {
         let end = Instant::now() + limit;
         loop {
             match File::open(path) {
-                Err(Error::InUse(_)) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
+                Err(Error::InUse(_)) if Instant::now() < end => thread::sleep(AGAIN),
                 opened => return opened,
             }
         }
@@ -153,6 +181,7 @@ impl File {
             open: Box::new(open),
             database: None,
             contents: Contents::default(),
+            is_copy: false,
         };
         file.ready()?;
         Ok(file)
@@ -166,7 +195,8 @@ impl File {
             has_user_pin: token.header.has_user_pin(),
             user_tries_left: MOST_TRIES.saturating_sub(token.tries[0]),
             officer_tries_left: MOST_TRIES.saturating_sub(token.tries[1]),
-            objects: token.entries().count(),
+            objects: token.len(),
+            changes: token.changes(),
         })
     }
 
@@ -200,6 +230,14 @@ impl File {
     /// [`Error::NoToken`].
     pub fn objects(&self, token: TokenId) -> Result<impl Iterator<Item = (ObjectId, Entry)> + '_, Error> {
         Ok(self.token(token)?.entries())
+    }
+
+    /// Returns the identifiers of the next 256 objects, or of as many as there are, after that one in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::NoToken`].
+    pub fn objects_after(&self, token: TokenId, after: ObjectId) -> Result<Vec<ObjectId>, Error> {
+        Ok(self.token(token)?.after(after).take(MOST_AT_ONCE).collect())
     }
 
     /// Returns the objects that have a label.
@@ -243,16 +281,33 @@ impl File {
     /// # Errors
     /// [`Error::TokenExists`] when its label is taken; those of [`File::open`].
     pub fn add_token(&mut self, records: &Records) -> Result<TokenId, Error> {
+        self.put_token(None, records)
+    }
+
+    /// Puts a new token in the place of another one, which goes with all of its objects. After a failure or a power cut one of the two is there.
+    ///
+    /// # Errors
+    /// As [`File::add_token`], where the old token's label is free; [`Error::NoToken`].
+    pub fn replace_token(&mut self, old: TokenId, records: &Records) -> Result<TokenId, Error> {
+        self.ready()?;
+        self.token(old)?;
+        self.put_token(Some(old), records)
+    }
+
+    fn put_token(&mut self, old: Option<TokenId>, records: &Records) -> Result<TokenId, Error> {
         let header = Header::decode(&records.header)?;
         let token = header.token;
-        if self.contents.tokens.contains_key(&token) || self.find(&header.label).is_ok() {
+        let is_taken = self.find(&header.label).is_ok_and(|other| Some(other) != old);
+        if is_taken || self.contents.tokens.contains_key(&token) {
             return Err(Error::TokenExists(header.label));
         }
         self.write(|transaction| {
+            old.map_or(Ok(()), |old| remove(transaction, old))?;
             transaction.open_table(HEADERS)?.insert(&token.0[..], &records.header[..])?;
             transaction.open_table(INDICES)?.insert(&token.0[..], &records.index[..])?;
             Ok(())
         })?;
+        old.into_iter().for_each(|old| self.forget(old));
         self.contents.tokens.insert(token, Token::new(header, records.index.clone(), [0, 0]));
         Ok(token)
     }
@@ -269,6 +324,9 @@ impl File {
         role: Role,
     ) -> Result<(), Error> {
         let header = Header::decode(&records.header)?;
+        if header.token != token {
+            return Err(Error::Malformed("the header of a token"));
+        }
         self.is_current(token, before)?;
         self.write(|transaction| {
             transaction.open_table(HEADERS)?.insert(&token.0[..], &records.header[..])?;
@@ -289,19 +347,14 @@ impl File {
     /// [`Error::NoToken`]; those of [`File::open`].
     pub fn remove_token(&mut self, token: TokenId) -> Result<(), Error> {
         self.token(token)?;
-        self.write(|transaction| {
-            transaction.open_table(HEADERS)?.remove(&token.0[..])?;
-            transaction.open_table(INDICES)?.remove(&token.0[..])?;
-            let mut tries = transaction.open_table(TRIES)?;
-            for role in [Role::User, Role::Officer] {
-                tries.remove(&tries_key(token, role)[..])?;
-            }
-            transaction.open_table(OBJECTS)?.retain(|key, _| !key.starts_with(&token.0))?;
-            Ok(())
-        })?;
+        self.write(|transaction| remove(transaction, token))?;
+        self.forget(token);
+        Ok(())
+    }
+
+    fn forget(&mut self, token: TokenId) {
         self.contents.tokens.remove(&token);
         self.contents.damage.retain(|damage| damage.token != token);
-        Ok(())
     }
 
     /// Counts a try of a PIN, and returns how many are left after it. The count is on the disk before the PIN is compared, so no crash
@@ -381,6 +434,9 @@ impl File {
         &mut self,
         change: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), Error> {
+        if self.is_copy {
+            return Err(Error::ReadOnly(self.path.clone()));
+        }
         self.ready()?;
         let database = self.database.as_ref().expect("it is ready");
         let commit = || -> Result<(), redb::Error> {

@@ -27,7 +27,7 @@
 //!
 //! Ref. RFC 9106 §3.1 (Argon2id), RFC 5869 (HKDF), NIST SP 800-38D (GCM).
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
 use millstream_engines::gcm::Gcm;
@@ -36,9 +36,9 @@ use millstream_engines::hkdf::Hkdf;
 use millstream_engines::{Error as EngineError, InOut};
 use zeroize::Zeroizing;
 
-use crate::Error;
 use crate::device::DeviceSecret;
-use crate::names::{MOST_LABEL_BYTES, Role, TokenId};
+use crate::names::{Role, TokenId};
+use crate::{Error, MOST_TOKEN_LABEL_BYTES};
 
 /// The version of headers that this crate writes.
 pub(super) const VERSION: u8 = 1;
@@ -100,11 +100,8 @@ impl Header {
         (token, label, cost): (TokenId, &str, Cost),
         (pin, master): (&[u8], &Master),
     ) -> Result<Self, Error> {
-        if label.is_empty() || label.len() > MOST_LABEL_BYTES {
-            return Err(Error::TooLong {
-                what: "a token's label, which may not be empty",
-                most: MOST_LABEL_BYTES,
-            });
+        if label.is_empty() || label.len() > MOST_TOKEN_LABEL_BYTES {
+            return Err(Error::TokenLabel);
         }
         let fingerprint = device.fingerprint(features);
         let label = label.to_owned();
@@ -261,14 +258,25 @@ impl Header {
         pin: &[u8],
         salt: &[u8; 16],
     ) -> Result<Gcm, Error> {
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.cost.parameters()?);
+        let parameters = self.cost.parameters()?;
+        let mut memory = argon2_memory(parameters.block_count())?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters);
         let mut material = Zeroizing::new(vec![0; 32 + device.bytes().len()]);
-        argon2.hash_password_into(pin, salt, &mut material[..32]).map_err(|_| Error::Cost)?;
+        let hashed = argon2.hash_password_into_with_memory(pin, salt, &mut material[..32], &mut *memory);
+        hashed.map_err(|_| Error::Cost)?;
         material[32..].copy_from_slice(device.bytes());
         let hkdf = Hkdf::extract(features, Hash::Sha256, b"", &material);
         let info = [b"millstream token PIN v1", &self.token.0[..], &[role.code()]].concat();
         Ok(derived(features, &hkdf, &info))
     }
+}
+
+/// Returns memory for Argon2, which is zeroised after use: whoever reads what it held tries PINs at no cost, and without the device secret.
+fn argon2_memory(blocks: usize) -> Result<Zeroizing<Box<[Block]>>, Error> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(blocks).map_err(|_| Error::Cost)?;
+    memory.resize(blocks, Block::default());
+    Ok(Zeroizing::new(memory.into_boxed_slice()))
 }
 
 fn check_pin(pin: &[u8]) -> Result<(), Error> {

@@ -77,6 +77,7 @@ impl Vault for LocalVault {
 }
 
 /// A token that this process has opened. Its keys are zeroised on drop.
+#[derive(Clone)]
 pub struct LocalSession {
     vault: LocalVault,
     role: Role,
@@ -88,6 +89,7 @@ pub struct LocalSession {
 }
 
 /// The contents of a token as they are sealed in its index.
+#[derive(Clone)]
 struct State {
     epoch: u64,
     index: Vec<u8>,
@@ -96,6 +98,7 @@ struct State {
 }
 
 /// A difference to a [`State`].
+#[derive(Clone)]
 enum Next {
     Object(ObjectId, Option<Entry>),
     Header(Box<Header>),
@@ -108,6 +111,29 @@ impl Session for LocalSession {
 
     fn index(&self) -> &[u8] {
         &self.state.index
+    }
+
+    fn changes(&self) -> u64 {
+        self.state.epoch
+    }
+
+    fn refresh(
+        &mut self,
+        records: &Records,
+        objects: &mut dyn Iterator<Item = (ObjectId, Entry)>,
+    ) -> Result<(), Error> {
+        let header = Header::decode(&records.header)?;
+        if header.token != self.state.header.token {
+            return Err(Error::Forged("the header of the token"));
+        }
+        let entries: Entries = objects.collect();
+        let epoch = self.sealer.check_index(&records.index, &records.header, &entries)?;
+        if epoch < self.state.epoch {
+            return Err(Error::RolledBack);
+        }
+        self.state = State { epoch, index: records.index.clone(), header, entries };
+        self.next = None;
+        Ok(())
     }
 
     fn seal(&mut self, object: ObjectId, attributes: &[u8], secret: &[u8]) -> Result<Change, Error> {
@@ -165,27 +191,6 @@ impl Session for LocalSession {
 }
 
 impl LocalSession {
-    /// Takes up what others have made of the token since this session knew it.
-    ///
-    /// # Errors
-    /// [`Error::RolledBack`] when the token is in an older state, or not in one that was sealed; [`Error::Forged`],
-    /// [`Error::Malformed`]. The session stays as it was then.
-    pub fn refresh(
-        &mut self,
-        records: &Records,
-        objects: &mut dyn Iterator<Item = (ObjectId, Entry)>,
-    ) -> Result<(), Error> {
-        let header = Header::decode(&records.header)?;
-        let entries: Entries = objects.collect();
-        let epoch = self.sealer.check_index(&records.index, &records.header, &entries)?;
-        if epoch < self.state.epoch {
-            return Err(Error::RolledBack);
-        }
-        self.state = State { epoch, index: records.index.clone(), header, entries };
-        self.next = None;
-        Ok(())
-    }
-
     fn user(&self) -> Result<(), Error> {
         if self.role == Role::User { Ok(()) } else { Err(Error::Role(self.role)) }
     }

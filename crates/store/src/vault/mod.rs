@@ -45,7 +45,7 @@ pub trait Vault {
     /// Makes a token, which the officer's PIN and, if there is one, the user's open.
     ///
     /// # Errors
-    /// [`Error::PinLength`], [`Error::TooLong`] for the label, [`Error::Random`].
+    /// [`Error::PinLength`], [`Error::TokenLabel`], [`Error::Random`].
     fn make(
         &self,
         token: TokenId,
@@ -84,6 +84,19 @@ pub trait Session {
 
     /// Returns the sealed index of the token as this session knows it. A change is based on that one, and must not replace another.
     fn index(&self) -> &[u8];
+
+    /// Returns the number of changes of the token that this session knows of, from its making on.
+    fn changes(&self) -> u64;
+
+    /// Takes the token as it is now, after another session has changed it. The session stays as it was if that fails.
+    ///
+    /// # Errors
+    /// [`Error::Forged`] and [`Error::RolledBack`] when the contents are not those that were sealed, or an earlier state; [`Error::Malformed`].
+    fn refresh(
+        &mut self,
+        records: &Records,
+        objects: &mut dyn Iterator<Item = (ObjectId, Entry)>,
+    ) -> Result<(), Error>;
 
     /// Seals an object, new or with new attributes or a new secret.
     ///

@@ -60,6 +60,7 @@ impl Entry {
 pub(super) type Entries = BTreeMap<ObjectId, Entry>;
 
 /// Seals and opens what belongs to one token.
+#[derive(Clone)]
 pub(super) struct Sealer {
     features: Features,
     token: TokenId,

@@ -77,6 +77,8 @@ impl Beside {
                 }
                 Err(why) => {
                     println!("{text}");
+                    // The step's own reason is what counts, so a line that is not understood is not.
+                    let _ = pipeline.count(text.lines());
                     Err(format!("{why}; all it said stands above and in {}", log.display()))
                 }
             };

@@ -1,14 +1,16 @@
 //! The whole pipeline. Every place that runs it, a desk or a server, only calls this.
 
 mod beside;
+mod miri;
 mod pipeline;
 mod steps;
+mod suites;
 mod times;
 
 use std::time::Instant;
 
 use crate::run::{CHECKED, RELEASE, command, run};
-use crate::{crates, deps, generate, links, openssl, release, setup, upstream, vectors, voice};
+use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
@@ -25,17 +27,20 @@ const STEPS: &[(&str, Step)] = &[
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
     ("test", steps::test),
+    ("python", |_| python::python(false)),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
     ("book", steps::book),
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
-    ("bench-once", steps::bench_once),
     ("release", steps::release),
 ];
 
-/// The steps that follow with `--deep` only.
+/// The steps that follow with `--deep` only, or when they are named.
 const DEEP: &[(&str, Step)] = &[
+    ("bench-once", steps::bench_once),
+    ("backup-stores", steps::backup_stores),
+    ("fuzz", steps::fuzz),
     ("upstream", |p| {
         p.passed += upstream::all()?;
         Ok(())
@@ -48,14 +53,13 @@ const DEEP: &[(&str, Step)] = &[
 /// not wait for cargo's lock. Most use one processor only, and beside the others they take little time that would not
 /// be idle.
 const BESIDE: &[(&str, Step)] = &[
-    (TOOLS, |_| {
-        setup::tools();
+    (TOOLS, |p| {
+        setup::tools(p.deep);
         Ok(())
     }),
     ("openssl", |p| openssl::openssl(p.deep)),
     ("clean-root", |_| release::clean_root().map(drop)),
-    ("miri", steps::miri),
-    ("fuzz", steps::fuzz),
+    ("miri", miri::miri),
     ("aarch64", steps::aarch64),
     ("loom", steps::loom),
 ];
@@ -94,7 +98,7 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     // A single step runs here, where it can be watched.
     let alone =
         BESIDE.iter().filter(|(name, _)| !whole && (install || only == Some(TOOLS) || *name != TOOLS));
-    let long = DEEP.iter().filter(|_| deep);
+    let long = DEEP.iter().filter(|(name, _)| deep || only == Some(*name));
     for (name, step) in alone.chain(STEPS).chain(long).filter(|(name, _)| chosen(name)) {
         if let Some(others) = &mut others {
             let first = AFTER.iter().find(|(step, _)| step == name).map(|(_, first)| *first);
@@ -112,8 +116,9 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
         others.collect_all(&mut pipeline, &mut times);
     }
     println!("\n==== summary");
+    list_left_out(&mut pipeline);
     times.print(begin.elapsed(), whole && pipeline.failed.is_empty());
-    conclude(pipeline)
+    conclude(&pipeline)
 }
 
 /// Runs the checks for each change: the quick ones, then the tests of the workspace or of the named packages.
@@ -146,12 +151,13 @@ pub fn test(packages: &[String]) -> Result<(), String> {
     let mut tests = Some(tests);
     step("test", &mut |p| tests.take().map_or(Ok(()), |tests| p.tests(tests)));
     println!("\n==== summary");
+    list_left_out(&mut pipeline);
     times.print(begin.elapsed(), false);
-    conclude(pipeline)
+    conclude(&pipeline)
 }
 
-/// Prints what could not run, what was left to `--deep`, and the result.
-fn conclude(mut pipeline: Pipeline) -> Result<(), String> {
+/// Prints what could not run, and what was left to `--deep`.
+fn list_left_out(pipeline: &mut Pipeline) {
     pipeline.skipped.sort();
     pipeline.skipped.dedup();
     for line in &pipeline.skipped {
@@ -159,7 +165,15 @@ fn conclude(mut pipeline: Pipeline) -> Result<(), String> {
     }
     if pipeline.whole && !pipeline.deep {
         LONG.iter().for_each(|long| println!("left to --deep: {} ({}...)", long.what, long.tests));
+        miri::DEEP.iter().for_each(|name| println!("left to --deep: miri over {name}"));
         DEEP.iter().for_each(|(name, _)| println!("left to --deep: {name}"));
+    }
+}
+
+/// Prints the faults, and the result.
+fn conclude(pipeline: &Pipeline) -> Result<(), String> {
+    for fault in &pipeline.faults {
+        println!("{fault}");
     }
     if !pipeline.failed.is_empty() {
         return Err(pipeline.failed.join("\nxtask: "));

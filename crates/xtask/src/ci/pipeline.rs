@@ -10,6 +10,12 @@ pub type Step = fn(&mut Pipeline) -> Result<(), String>;
 /// The beginning of the line that ends each program of tests.
 pub const PASSED: &str = "test result: ok. ";
 
+/// The beginning of a line that says what could not run.
+const SKIPPED: &str = "SKIPPED ";
+
+/// The words with which a program says where it panicked; its next line says why.
+const PANICKED: &str = " panicked at ";
+
 /// Tests that run with `--deep` only.
 pub struct Long {
     pub step: &'static str,
@@ -23,8 +29,8 @@ pub const LONG: &[Long] = &[
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
     Long {
         step: "programs",
-        tests: "long_newest_4::",
-        what: "OpenSSL 4 for SPARC; that of series 3 runs always",
+        tests: "long_newest_",
+        what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4",
     },
 ];
 
@@ -56,6 +62,8 @@ pub struct Pipeline {
     pub passed: u64,
     /// The steps that failed, and why.
     pub failed: Vec<String>,
+    /// The names of the tests that failed, and where and why they panicked.
+    pub faults: Vec<String>,
 }
 
 impl Pipeline {
@@ -69,28 +77,40 @@ impl Pipeline {
 
     /// Runs tests, counts those that passed, and keeps the lines about tests that could not run.
     pub fn tests(&mut self, tests: Command) -> Result<(), String> {
-        let lines = run_keeping(tests, is_result)?;
-        self.count(lines.iter().map(String::as_str))
+        let (lines, result) = run_keeping(tests);
+        let counted = self.count(lines.iter().map(String::as_str));
+        result.and(counted)
     }
 
     /// Runs a step's tests, except for those that are left to `--deep`.
     pub fn tests_but_long(&mut self, step: &str, mut tests: Command) -> Result<(), String> {
-        let long: Vec<&str> = LONG.iter().filter(|long| long.step == step).map(|long| long.tests).collect();
-        if !self.deep && !long.is_empty() {
-            tests.arg("--").args(long.iter().flat_map(|tests| ["--skip", tests]));
-        }
+        tests.args(self.left_out(step));
         self.tests(tests)
     }
 
-    /// Counts the tests that passed, and keeps the names of those that could not run. Other lines are ignored.
+    /// Returns the arguments that leave out a step's tests for `--deep`.
+    pub fn left_out(&self, step: &str) -> Vec<&'static str> {
+        let long = LONG.iter().filter(|long| !self.deep && long.step == step);
+        let skips: Vec<&str> = long.flat_map(|long| ["--skip", long.tests]).collect();
+        if skips.is_empty() { skips } else { [&["--"], &skips[..]].concat() }
+    }
+
+    /// Counts the tests that passed, and keeps the names of those that could not run and the faults of those that
+    /// failed. Other lines are ignored.
     pub fn count<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> Result<(), String> {
-        for line in lines.filter(|line| is_result(line)) {
-            match line.strip_prefix(PASSED) {
-                Some(counts) => {
-                    let passed = counts.split(' ').next().and_then(|n| n.parse::<u64>().ok());
-                    self.passed += passed.ok_or_else(|| format!("not understood: {line}"))?;
-                }
-                None => self.skipped.push(line.to_owned()),
+        let mut lines = lines.peekable();
+        while let Some(line) = lines.next() {
+            if let Some(counts) = line.strip_prefix(PASSED) {
+                let passed = counts.split(' ').next().and_then(|n| n.parse::<u64>().ok());
+                self.passed += passed.ok_or_else(|| format!("not understood: {line}"))?;
+            } else if line.starts_with(SKIPPED) {
+                self.skipped.push(line.to_owned());
+            } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
+                self.faults.push(line.to_owned());
+            } else if line.contains(PANICKED) {
+                // The test programs print what a test said only if it failed.
+                let why = lines.peek().map_or(String::new(), |why| format!(" {why}"));
+                self.faults.push(format!("{line}{why}"));
             }
         }
         Ok(())
@@ -98,12 +118,31 @@ impl Pipeline {
 
     /// Prints that something can't be checked here, and why.
     pub fn skip(&mut self, why: &str) {
-        println!("SKIPPED {why}");
-        self.skipped.push(format!("SKIPPED {why}"));
+        let line = format!("{SKIPPED}{why}");
+        println!("{line}");
+        self.skipped.push(line);
     }
 }
 
 /// Returns true if a line of a test program says how many tests passed, or that one could not run.
 pub fn is_result(line: &str) -> bool {
-    line.starts_with(PASSED) || line.starts_with("SKIPPED ")
+    line.starts_with(PASSED) || line.starts_with(SKIPPED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_kept_with_its_reason() {
+        let mut pipeline = Pipeline::default();
+        let said = "test lanes::order ... FAILED\ntest lanes::sizes ... ok\n\
+            thread 'lanes::order' (7) panicked at tests/lanes.rs:3:5:\nassertion failed: a == b\nnote: x\n\
+            test result: FAILED. 1 passed; 1 failed\n";
+        pipeline.count(said.lines()).expect("understood");
+        let panicked = "thread 'lanes::order' (7) panicked at tests/lanes.rs:3:5: assertion failed: a == b";
+        assert_eq!(pipeline.faults, ["test lanes::order ... FAILED", panicked]);
+        // A program that failed counts none of its tests as passed.
+        assert_eq!(pipeline.passed, 0);
+    }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::pipeline::{ALL, BENCHES, ON_RELEASE, PASSED, PROGRAMS, Pipeline};
-use crate::run::{CHECKED, RELEASE, command, root, run, works};
+use super::suites;
+use crate::install::build::{CLOUD_OF_BACKUP, Stores};
+use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
 use crate::{openssl, release};
 
 /// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
@@ -11,33 +13,32 @@ use crate::{openssl, release};
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
     let tests = pipeline.tests(command("cargo", &all));
-    let mut engines = command("cargo", ENGINES_WITHIN);
-    engines.env(STACK.0, STACK.1);
-    pipeline.tests(engines)?;
-    let mut general = command("cargo", &[&["test", ALL, "--profile", CHECKED], OF_WORDS].concat());
-    general.env("MILLSTREAM_QUEUE", "general");
-    pipeline.tests(general)?;
-    tests
+    // Tests that wait for processes go well beside a compilation.
+    let others = suites::run(pipeline, [GENERAL, WITHIN].map(str::to_owned).into(), |name| {
+        if name == WITHIN {
+            let mut engines = command("cargo", ENGINES_WITHIN);
+            engines.env(STACK.0, STACK.1);
+            return engines;
+        }
+        // The same packages as above: for fewer of them cargo would choose other features, and compile much once more.
+        let mut general = command("cargo", &[&all[..], OF_WORDS].concat());
+        general.env("MILLSTREAM_QUEUE", "general");
+        general
+    });
+    tests.and(others)
 }
 
+/// The names of the tests that run side by side at the end of the step `test`.
+const GENERAL: &str = "queues and workers on their general way";
+const WITHIN: &str = "inside the library of the engines";
+
 /// The suites that send words through accelerators: published vectors, rules, schedules, residue, hostile clients, recovery.
-const OF_WORDS: &[&str] = &[
-    "--package=millstream-accelerator",
-    "--package=millstream",
-    "--package=millstream-cli",
-    "--test=accelerator",
-    "--test=secrets",
-    "--test=queue",
-    "--test=shared",
-    "--test=isolated",
-];
+const OF_WORDS: &[&str] =
+    &["--test=accelerator", "--test=secrets", "--test=queue", "--test=shared", "--test=isolated"];
 
 /// The command for the tests inside the library of the engines.
 const ENGINES_WITHIN: &[&str] =
     &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
-
-/// Room for what is not optimised: tables of values that would otherwise be registers.
-const STACK: (&str, &str) = ("RUST_MIN_STACK", "67108864");
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
@@ -73,9 +74,15 @@ pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
 /// Runs unmodified programs on the provider, without features, and traced. Runs the provider under every libcrypto
 /// there is, with the tests that `test` has built.
 pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
-    let tests = command("cargo", &["test", ALL, "--release", "--package", PROGRAMS]);
-    let programs = pipeline.tests_but_long("programs", tests);
-    for libcrypto in openssl::libraries()? {
+    const TESTS: &[&str] = &["test", ALL, "--release", "--package", PROGRAMS];
+    run(command("cargo", &[TESTS, &["--no-run"]].concat()))?;
+    let left_out = pipeline.left_out("programs");
+    let programs = suites::run(pipeline, suites::of("tests")?, |suite| {
+        let mut tests = command("cargo", &[TESTS, &["--test", suite]].concat());
+        tests.args(&left_out);
+        tests
+    });
+    for libcrypto in openssl::libraries(pipeline.deep)? {
         println!("\nThe provider under {}", libcrypto.display());
         let mut tests = command(
             "cargo",
@@ -115,15 +122,28 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["sparc", "--check-only"]].concat()))
 }
 
+/// Tests backups in a real S3 server. Compiling what speaks to it takes longer than an ordinary run has.
+pub fn backup_stores(pipeline: &mut Pipeline) -> Result<(), String> {
+    pipeline.tests(command(
+        "cargo",
+        &["test", "--profile", CHECKED, "--package", "millstream-backup", "--features", CLOUD_OF_BACKUP],
+    ))
+}
+
 /// Makes the packages from the release that the steps before have built, and tries them in a clean system.
 pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
-    let checked = release::check()?;
+    let stores = if pipeline.deep { Stores::Network } else { Stores::Folders };
+    let checked = release::check(stores)?;
     pipeline.passed += checked.passed;
     checked.skipped.iter().for_each(|why| pipeline.skip(why));
     Ok(())
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// The profile of tests under an emulator: as checked as the others, and little optimised, because compiling takes longer than
+/// running.
+const EMULATED: &str = "emulated";
 
 pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let sysroot = command("rustc", &["--print", "target-libdir", "--target", AARCH64]).output();
@@ -136,8 +156,9 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
         return Ok(());
     }
     // Every crate must build, and the kernels and the crates under them run too.
-    let faces = ["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11"];
-    let mut arguments = vec!["check", "--target", AARCH64];
+    let faces =
+        ["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11", "millstream-srtp"];
+    let mut arguments = vec!["check", "--profile", EMULATED, "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
     let folder = root().join("target/aarch64");
     let mut builds = command("cargo", &arguments);
@@ -146,7 +167,9 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     run(builds)?;
     let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
-    for arguments in [[&["test", ALL, "--release"], &*packages].concat(), ENGINES_WITHIN.to_vec()] {
+    let within = ["--package", "millstream-engines", "--lib"];
+    for what in [&*packages, &within] {
+        let arguments = [&["test", ALL, "--profile", EMULATED], what].concat();
         let mut tests = command("cargo", &arguments);
         tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder).env(STACK.0, STACK.1);
         tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
@@ -156,49 +179,6 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
         pipeline.tests(tests)?;
     }
     Ok(())
-}
-
-/// The features under which Miri executes the vector kernels; it knows nothing of IFMA. Two of the
-/// crates that tests compare with use their portable code, because their kernels call
-/// aeskeygenassist and sha1rnds4, which it does not know either.
-const MIRI_FLAGS: &str = "-Ctarget-feature=+aes,+pclmulqdq,+sha,+sse4.2,+avx2,+bmi1,+bmi2,+vaes,+vpclmulqdq,\
-     +avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2,+gfni \
-     --cfg aes_backend=\"soft\" --cfg sha1_backend=\"soft\"";
-
-pub fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
-    if !works("cargo", &["+nightly", "miri", "--version"]) {
-        pipeline.skip(
-            "miri is not installed: the vector kernels, the accelerator and buffers were not interpreted",
-        );
-        return Ok(());
-    }
-    interpret(
-        pipeline,
-        &[
-            "millstream-kernel",
-            "millstream-engines",
-            "millstream-publickey",
-            "millstream-cwq",
-            "millstream-accelerator",
-        ],
-        &["--lib", "--tests"],
-    )?;
-    // Only the libraries run here, because the other tests of these crates are processes that fork.
-    interpret(pipeline, &["millstream-shm", "millstream"], &["--lib"])
-}
-
-/// Has Miri execute the tests that are named for it.
-fn interpret(pipeline: &mut Pipeline, packages: &[&str], targets: &[&str]) -> Result<(), String> {
-    let mut arguments = vec!["+nightly", "miri", "test", ALL];
-    arguments.extend(packages.iter().flat_map(|package| ["--package", *package]));
-    arguments.extend(targets);
-    arguments.push("miri_");
-    let mut tests = command("cargo", &arguments);
-    tests
-        .env("MIRIFLAGS", "-Zmiri-disable-isolation")
-        .env("RUSTFLAGS", MIRI_FLAGS)
-        .env("CARGO_TARGET_DIR", root().join("target/miri"));
-    pipeline.tests_but_long("miri", tests)
 }
 
 /// Runs each fuzz target for a short while, from its seeds.
@@ -215,7 +195,7 @@ pub fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
     // All targets are built at once, on both processors, and each run then finds its program.
     run(command("cargo", &["+nightly", "fuzz", "build"]))?;
     for target in targets.lines() {
-        let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=5" };
+        let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=30" };
         let limits = ["--", time, "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
         // The fuzzer writes new inputs to the first folder, which is not kept with the sources.

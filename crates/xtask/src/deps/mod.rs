@@ -21,6 +21,20 @@ const UNDER: &[&str] = &[
     "millstream-cpu",
 ];
 
+/// The crates under the broker and its workers: a worker is the vault of tokens too, and makes keys in them.
+const BROKER: &[&str] = &[
+    "millstream-accelerator",
+    "millstream-host",
+    "millstream-shm",
+    "millstream-protocol",
+    "millstream-files",
+    "millstream-store",
+    "millstream-cwq",
+    "millstream-engines",
+    "millstream-publickey",
+    "millstream-cpu",
+];
+
 /// Each crate, and the crates of this workspace it may depend on. Development dependencies are
 /// free: tests may use anything.
 const ALLOWED: &[(&str, &[&str])] = &[
@@ -30,7 +44,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-publickey", &["millstream-engines", "millstream-kernel", "millstream-cpu"]),
     ("millstream-measure", &[]),
     ("millstream-files", &["millstream-engines", "millstream-publickey", "millstream-cpu"]),
-    ("millstream-store", &["millstream-engines", "millstream-cpu"]),
+    (
+        "millstream-backup",
+        &["millstream-files", "millstream-engines", "millstream-publickey", "millstream-cpu"],
+    ),
+    ("millstream-store", &["millstream-engines", "millstream-protocol", "millstream-cpu"]),
     ("millstream-cwq", &[]),
     (
         "millstream-accelerator",
@@ -42,10 +60,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-observe", &["millstream-cpu"]),
     ("millstream-ultrasparc", &["millstream-engines", "millstream-cpu"]),
     ("millstream", UNDER),
-    ("millstream-broker", UNDER),
+    ("millstream-broker", BROKER),
     ("millstream-provider", &["millstream"]),
     ("millstream-capi", &["millstream"]),
     ("millstream-pkcs11", &["millstream", "millstream-files", "millstream-store"]),
+    ("millstream-srtp", &["millstream"]),
+    ("millstream-columns", &["millstream"]),
+    ("millstream-python", &["millstream", "millstream-columns"]),
     (
         "millstream-cli",
         &[
@@ -55,6 +76,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "millstream-shm",
             "millstream-protocol",
             "millstream-files",
+            "millstream-backup",
             "millstream-store",
             "millstream-measure",
             "millstream-observe",
@@ -69,6 +91,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates for development only, which may depend on any.
 const DEVELOPMENT: &[&str] = &[
     "millstream-constant-time",
+    "millstream-fuzz-replay",
     "millstream-testkit",
     "millstream-bench",
     "millstream-tests",

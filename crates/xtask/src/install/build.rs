@@ -17,6 +17,21 @@ pub const SONAME: &str = "libmillstream.so.0";
 /// The symbols that are visible from outside: the functions of the header, under a version that stays theirs.
 const SYMBOLS: &str = "MILLSTREAM_0.1 {\n    global: millstream_*;\n    local: *;\n};\n";
 
+/// The feature that a release has, and that tests have no use for: stores in the network.
+pub const CLOUD: &str = "millstream-cli/cloud";
+
+/// The stores of backups that the command has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// This machine has them: folders.
+    Folders,
+    /// The network has more of them, whose libraries take four minutes of processor time to compile.
+    Network,
+}
+
+/// The same feature of the crate of backups.
+pub const CLOUD_OF_BACKUP: &str = "cloud";
+
 /// The files that the build has made.
 pub struct Built {
     pub cli: PathBuf,
@@ -24,6 +39,7 @@ pub struct Built {
     pub shared: PathBuf,
     pub provider: PathBuf,
     pub pkcs11: PathBuf,
+    pub srtp: PathBuf,
     native: String,
 }
 
@@ -32,8 +48,12 @@ impl Built {
     ///
     /// # Errors
     /// Names the step that failed.
-    pub fn make(profile: &str) -> Result<Self, String> {
-        let cli = cargo(profile, &["build", "--package", "millstream-cli", "--bin", "millstream"], &[])?;
+    pub fn make(profile: &str, stores: Stores) -> Result<Self, String> {
+        let mut build = vec!["build", "--package", "millstream-cli", "--bin", "millstream"];
+        if stores == Stores::Network {
+            build.extend(["--features", CLOUD]);
+        }
+        let cli = cargo(profile, &build, &[])?;
         const STATIC: &[&str] =
             &["rustc", "--package", "millstream-capi", "--lib", "--crate-type", "staticlib"];
         let capi = cargo(profile, STATIC, &["--print", "native-static-libs"])?;
@@ -44,7 +64,9 @@ impl Built {
         let provider = artifact(&provider, "millstream_provider", ".so")?;
         let pkcs11 = cargo(profile, &["build", "--package", "millstream-pkcs11", "--lib"], &[])?;
         let pkcs11 = artifact(&pkcs11, "millstream_pkcs11", ".so")?;
-        Ok(Built { cli: artifact(&cli, "millstream", "")?, library, shared, provider, pkcs11, native })
+        let srtp = cargo(profile, &["build", "--package", "millstream-srtp", "--lib"], &[])?;
+        let srtp = artifact(&srtp, "millstream_srtp", ".so")?;
+        Ok(Built { cli: artifact(&cli, "millstream", "")?, library, shared, provider, pkcs11, srtp, native })
     }
 
     /// Returns the libraries with which a program is linked beside the static library. The unwinder is GCC's static one:

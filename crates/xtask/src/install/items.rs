@@ -48,6 +48,7 @@ pub enum Part {
     Development,
     Provider,
     Pkcs11,
+    Srtp,
 }
 
 impl Layout {
@@ -121,6 +122,11 @@ impl Layout {
                 prefix.join("share/p11-kit/modules/millstream.module"),
                 Part::Pkcs11,
                 What::Text(format!("module: {}\n", self.pkcs11().display())),
+            ),
+            item(
+                libraries.join("millstream/libmillstream-srtp.so"),
+                Part::Srtp,
+                What::Library(built.srtp.clone()),
             ),
         ]
     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::run::{command, run};
+use crate::run::{RELEASE, command, run};
 use crate::setup::is_root;
-use build::Built;
+use build::{Built, Stores};
 use items::Layout;
 use manifest::Manifest;
 use place::Placing;
@@ -65,7 +65,8 @@ impl Install {
         let placing = self.place.placing(self.unstripped)?;
         let prefix = &self.place.prefix;
         let layout = Layout::new(prefix.clone(), self.libdir.clone());
-        let built = Built::make(&self.profile)?;
+        let stores = if self.profile == RELEASE { Stores::Network } else { Stores::Folders };
+        let built = Built::make(&self.profile, stores)?;
         let items = layout.items(&built)?;
         let mut manifest = Manifest::read(&placing, prefix)?;
         let placed = placing.place(items.iter(), told)?;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::install::build::CLOUD;
 use crate::install::items::{VERSION, files};
 use crate::run::{at, command, output, root};
 
 /// The packages whose dependencies ship.
-const SHIPPED: &[&str] = &["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11"];
+const SHIPPED: &[&str] =
+    &["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11", "millstream-srtp"];
 
 /// A crate that ships.
 pub struct Component {
@@ -37,7 +39,9 @@ impl Component {
 pub fn shipped() -> Result<Vec<Component>, String> {
     let host = output(command("rustc", &["-vV"]))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc -vV: no host")?;
+    let features = ["--features", CLOUD];
     let arguments = ["metadata", "--locked", "--format-version=1", "--filter-platform", host];
+    let arguments = [&arguments[..], &features].concat();
     let metadata: Value = serde_json::from_str(&output(command("cargo", &arguments))?)
         .map_err(|e| format!("cargo metadata: {e}"))?;
     let packages = by_id(&metadata["packages"]);

@@ -18,6 +18,7 @@ pub const PACKAGES: &[(&str, Part)] = &[
     ("libmillstream-dev", Part::Development),
     ("openssl-provider-millstream", Part::Provider),
     ("millstream-pkcs11", Part::Pkcs11),
+    ("millstream-srtp", Part::Srtp),
 ];
 
 /// The number of the packaging of a version.

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::build::{Build, OF_ROOT};
 use super::{components, debian, image, sizes};
+use crate::install::build::Stores;
 use crate::install::items::{Layout, VERSION, files};
 use crate::install::place::Placing;
 use crate::run::{at, command, output, root, run};
@@ -30,7 +31,7 @@ impl Release {
     /// # Errors
     /// Names the step or the file that failed. The folder is then as before.
     pub fn run(&self) -> Result<(), String> {
-        self.write(&Build::make()?)
+        self.write(&Build::make(Stores::Network)?)
     }
 
     /// Packages a build.

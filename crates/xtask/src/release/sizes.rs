@@ -18,6 +18,7 @@ pub fn write(built: &Built, work: &Path, out: &Path) -> Result<(), String> {
         (&built.shared, concat!("lib/libmillstream.so.", env!("CARGO_PKG_VERSION"))),
         (&built.provider, "lib/ossl-modules/millstream.so"),
         (&built.pkcs11, "lib/pkcs11/libmillstream-pkcs11.so"),
+        (&built.srtp, "lib/millstream/libmillstream-srtp.so"),
         (&built.library, "lib/libmillstream.a"),
     ];
     let mut text = String::from("| file | as built, bytes | shipped, bytes |\n|---|---:|---:|\n");

@@ -1,5 +1,5 @@
 # Installs the packages in a clean system, uses each, removes and purges them. Nothing may be left.
-packages='millstream libmillstream0 libmillstream-dev openssl-provider-millstream millstream-pkcs11'
+packages='millstream libmillstream0 libmillstream-dev openssl-provider-millstream millstream-pkcs11 millstream-srtp'
 policy=/etc/millstream/policy.toml
 fail() {
     echo "packages: $*" >&2
@@ -80,6 +80,10 @@ millstream status || fail "the service does not answer"
 grep -q policy refusal.txt || fail "$(cat refusal.txt)"
 kill $service && wait $service || true
 rm -rf /run/millstream
+
+echo "==== the library in front of libsrtp2"
+srtp=$(echo /usr/lib/*/millstream/libmillstream-srtp.so)
+[ "$(LD_PRELOAD=$srtp sh -c 'grep -c libmillstream-srtp /proc/$$/maps')" -gt 0 ] || fail "$srtp is not loaded"
 
 echo "==== upgrade, removal, purge"
 echo '# mine' >>$policy

@@ -144,9 +144,10 @@ int main(int argc, char **argv) {
 
     set(SIGCHLD, child, SA_SIGINFO | SA_RESTART);
     for (int i = 0; i < 2; i++) {
+        /* The child may have ended before fork returns here. */
+        before = count;
         pid_t pid = fork();
         if (pid == 0) { if (i) raise(SIGUSR2); _exit(6); }
-        before = count;
         waitpid(pid, NULL, 0);
         while (count == before) usleep(1000);
     }

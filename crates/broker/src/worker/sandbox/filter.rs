@@ -12,17 +12,20 @@ pub enum Role {
     Control,
     /// Looks at the rings and executes.
     Accelerator,
+    /// Tries PINs and makes keys of tokens.
+    Vault,
 }
 
 impl Role {
     /// All of them.
-    pub const ALL: [Role; 2] = [Role::Control, Role::Accelerator];
+    pub const ALL: [Role; 3] = [Role::Control, Role::Accelerator, Role::Vault];
 
     /// Returns the role's name in the rules' file.
     pub fn name(self) -> &'static str {
         match self {
             Role::Control => "control",
             Role::Accelerator => "accelerator",
+            Role::Vault => "vault",
         }
     }
 
@@ -30,6 +33,7 @@ impl Role {
         match self {
             Role::Control => include_str!("../../../sandbox/control.json"),
             Role::Accelerator => include_str!("../../../sandbox/accelerator.json"),
+            Role::Vault => include_str!("../../../sandbox/vault.json"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The operations of a batch, as C gives them.
 
 use crate::algorithm::AlgorithmCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown};
 use crate::key::Key;
 use crate::status::StatusCode;
 
@@ -101,7 +101,7 @@ const KINDS: [Kind; 23] = [
 impl KindCode {
     #[inline(always)]
     pub(crate) fn get(self) -> Result<Kind, Failure> {
-        KINDS.get(self.0 as usize).copied().ok_or(Failure::Argument("kind", self.0.into()))
+        KINDS.get(self.0 as usize).copied().ok_or_else(|| unknown("kind", self.0.into()))
     }
 }
 

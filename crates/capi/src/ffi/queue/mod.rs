@@ -5,17 +5,17 @@
 mod request;
 pub mod structures;
 
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use millstream::queue::{AcceleratorThread, Config, Queue as Inner, ThreadConfig};
 
-use self::request::{loan, plan};
 pub use self::structures::{Done, MILLSTREAM_NO_SPIN, QueueOptions, Request, ThreadOptions};
 use super::lent::Buffer;
-use super::{In, free, guard, guard_value, make, object, object_mut, put, tell};
+use super::{In, free, guard, guard_value, make, object, object_mut, put};
 use crate::algorithm::AlgorithmCode;
-use crate::failure::{Failure, of_operation};
-use crate::queue::{Ended, Queue, key};
+use crate::failure::Failure;
+use crate::queue::{Queue, key};
 use crate::status::Status;
 
 /// An accelerator on a thread of its own.
@@ -295,12 +295,12 @@ unsafe fn submit(
     // SAFETY: as the caller says.
     unsafe {
         let (queue, request) = (object_mut("queue", queue)?, object("request", request)?);
-        let kind = request.kind.get()?;
-        let plan = plan(request, kind)?;
         if let Some(limit) = wait {
+            // A request that can't be submitted must not wait for room.
+            request::check(request)?;
             queue.await_room(limit)?;
         }
-        let bits = queue.submit(plan, loan(request, kind)?)?;
+        let bits = request::submit(queue, request)?;
         if !ticket.is_null() {
             ticket.write(bits);
         }
@@ -347,7 +347,7 @@ pub unsafe extern "C" fn millstream_queue_submit_many(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_queue_poll(queue: *mut Queue, done: *mut Done) -> Status {
     // SAFETY: the caller's promise; see the module.
-    guard(|| unsafe { next(queue, done, false) })
+    guard(|| unsafe { next::<false>(queue, done) })
 }
 
 /// Waits for the next operation to end, however long that takes, and takes it as millstream_queue_poll() does. It looks
@@ -357,44 +357,20 @@ pub unsafe extern "C" fn millstream_queue_poll(queue: *mut Queue, done: *mut Don
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_queue_wait(queue: *mut Queue, done: *mut Done) -> Status {
     // SAFETY: the caller's promise; see the module.
-    guard(|| unsafe { next(queue, done, true) })
+    guard(|| unsafe { next::<true>(queue, done) })
 }
 
 /// # Safety
 /// As for the two functions before.
 #[inline(always)]
-unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Failure> {
+unsafe fn next<const WAIT: bool>(queue: *mut Queue, done: *mut Done) -> Result<(), Failure> {
     // SAFETY: as the caller says.
     let queue = unsafe { object_mut("queue", queue)? };
     if done.is_null() {
         return Err(Failure::Null("done"));
     }
-    let Ended { done: ended, source, destination, user, tag, nonce } = queue.next(wait)?;
-    let state = queue.state();
-    let status = match ended.result {
-        Ok(()) => Status::Ok,
-        Err(status) => {
-            if let Err(error) = ended.check() {
-                tell(error.into());
-            }
-            of_operation(status)
-        }
-    };
-    let ended = Done {
-        ticket: ended.ticket.to_bits(),
-        user,
-        status: status.into(),
-        value: ended.value,
-        tag_length: tag.1 as u32,
-        nonce_length: nonce as u32,
-        source,
-        destination,
-        state: if state.is_empty() { std::ptr::null() } else { state.as_ptr() },
-        state_length: state.len(),
-        tag: tag.0,
-    };
-    // SAFETY: as the caller says.
-    unsafe { put("done", done, ended) }
+    // SAFETY: as the caller says; not NULL, and room for one.
+    queue.next::<WAIT>(unsafe { &mut *done.cast::<MaybeUninit<Done>>() })
 }
 
 /// Takes operations that have ended, as millstream_queue_poll() does: `capacity` at most, in order, into `done`. Writes how many to *count.
@@ -417,7 +393,7 @@ pub unsafe extern "C" fn millstream_queue_drain(
         while taken < capacity {
             let place = done.wrapping_add(taken);
             // SAFETY: the caller's promise; see the module. There is room for `capacity` ends.
-            ended = unsafe { next(queue, place, false) };
+            ended = unsafe { next::<false>(queue, place) };
             if ended.is_err() {
                 break;
             }

@@ -4,24 +4,32 @@ use std::borrow::Cow;
 
 use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
+use millstream_files::age::{self, Secrets};
 use millstream_files::cipher::Cipher;
 use millstream_files::passphrase::{self, Preamble};
+use millstream_files::sealed_key::{self, SealedKey};
 use millstream_files::tink::{self, Key};
 use millstream_files::{self as files, Format, Job, openssl, raw, solaris};
 
 use super::call::Call;
 use super::list::TINK;
 use super::options::Options;
+use super::secrets::Preface;
 use super::source::Source;
 use crate::error::Error;
 use crate::hex;
-use crate::secret;
+use crate::{secret, shown};
 
 impl Options {
     /// Checks the algorithm, and reads or asks for the secrets, before work on many files begins.
     pub(super) fn prepare(&self, call: &Call<'_>) -> Result<(), Error> {
         let format = call.run.asked.unwrap_or(Format::Tink);
         match format {
+            Format::Tink if self.token.is_given() => {
+                self.tink_algorithm(call)?;
+                self.sealer(call.run)?;
+                return Ok(());
+            }
             Format::Tink => {
                 self.tink_algorithm(call)?;
                 self.tink_keys(call.run)?;
@@ -29,6 +37,8 @@ impl Options {
             Format::Solaris => drop(self.solaris_algorithm(call)?),
             Format::OpenSsl => drop(self.openssl_cipher(call)?),
             Format::Raw => drop(self.raw(call)?),
+            // Neither has a name for --format.
+            Format::Age | Format::Envelope => {}
         }
         if format == Format::Raw && (self.iv.is_some() || self.iv_file.is_some()) {
             let why = "an initialisation vector is for one file: with two, its cipher would give their contents away; \
@@ -53,6 +63,8 @@ impl Options {
             (Format::Solaris, _) => self.solaris(call, source),
             (Format::OpenSsl, _) => self.openssl(call, source),
             (Format::Raw, _) => self.raw(call),
+            (Format::Age, _) => self.age(call, source, &head),
+            (Format::Envelope, _) => Err(Error::Usage(format!("{}: {SEALED}", call.name))),
         }
     }
 
@@ -79,21 +91,35 @@ impl Options {
     /// Returns what new streams in the format tink are encrypted with.
     pub(super) fn sealing<'a>(&'a self, call: &Call<'a>) -> Result<Sealing<'a>, Error> {
         self.tink_algorithm(call)?;
-        if let Some(keys) = self.tink_keys(call.run)? {
+        let failed = |error| call.failed(error);
+        let (preface, key) = if self.token.is_given() {
+            let sealer = self.sealer(call.run)?;
+            call.run.secrets.sealing.get(|| {
+                let (sealed, key) = SealedKey::seal(|nonce, aad, key| sealer.seal(nonce, aad, key))?;
+                Ok::<_, Error>((Preface(sealed.to_bytes().into()), key))
+            })?
+        } else if let Some(keys) = self.tink_keys(call.run)? {
             return Ok(Sealing { key: &keys[0], aad: self.aad().into(), preamble: Vec::new() });
-        }
-        let passphrase = self.passphrase(call.run)?;
-        let made = call.run.secrets.sealing.get(|| {
-            let preamble = Preamble::new()?;
-            preamble.key(passphrase).map(|key| (preamble, key))
-        });
-        let (preamble, key) = made.map_err(|error| call.failed(error))?;
-        Ok(Sealing { key, aad: preamble.bind(self.aad()).into(), preamble: preamble.to_bytes().into() })
+        } else {
+            let passphrase = self.passphrase(call.run)?;
+            let made = call.run.secrets.sealing.get(|| {
+                let preamble = Preamble::new()?;
+                preamble.key(passphrase).map(|key| (Preface(preamble.to_bytes().into()), key))
+            });
+            made.map_err(failed)?
+        };
+        Ok(Sealing { key, aad: preface.bind(self.aad()).into(), preamble: preface.0.clone() })
     }
 
     fn tink_open(&self, call: &Call<'_>, source: &mut Source, head: &[u8]) -> Result<Job, Error> {
         let failed = |error| call.failed(error);
         let features = call.run.features;
+        if SealedKey::begins(head) {
+            let mut bytes = [0; sealed_key::LEN];
+            files::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
+            let (key, aad) = self.opening_with_token(call, &bytes)?;
+            return tink::open(features, &mut source.reader, &key, &aad).map_err(failed);
+        }
         if let Some(keys) = self.opening(call, head)? {
             let key = self.key_of_stream(call, keys, source)?;
             return tink::open(features, &mut source.reader, key, self.aad()).map_err(failed);
@@ -126,10 +152,36 @@ impl Options {
         preamble: &[u8; passphrase::LEN],
     ) -> Result<(Key, Vec<u8>), Error> {
         let failed = |error| call.failed(error);
+        let preface = Preface(preamble.to_vec());
         let preamble = Preamble::from_bytes(preamble).map_err(failed)?;
         let passphrase = self.passphrase(call.run)?;
-        let key = call.run.secrets.opening(&preamble, passphrase).map_err(failed)?;
-        Ok((key, preamble.bind(self.aad())))
+        let key = call.run.secrets.opening(&preface, || preamble.key(passphrase)).map_err(failed)?;
+        Ok((key, preface.bind(self.aad())))
+    }
+
+    /// Returns the key that is sealed under a key of a token, and the associated data of the stream behind it.
+    pub(super) fn opening_with_token(
+        &self,
+        call: &Call<'_>,
+        preamble: &[u8; sealed_key::LEN],
+    ) -> Result<(Key, Vec<u8>), Error> {
+        self.tink_algorithm(call)?;
+        let sealed = SealedKey::from_bytes(preamble).map_err(|error| call.failed(error))?;
+        if !self.token.is_given() {
+            return Err(Error::Usage(format!(
+                "{}: was encrypted under a key of a token; name it with -K and -T",
+                call.name
+            )));
+        }
+        let sealer = self.sealer(call.run)?;
+        let preface = Preface(preamble.to_vec());
+        let open = |nonce: &[u8], aad: &[u8], key: &mut [u8], tag: &[u8; 16]| {
+            sealer
+                .open(nonce, aad, key, tag)
+                .map_err(|error| error.unwrap_or_else(|| call.failed(wrong_key())))
+        };
+        let key = call.run.secrets.opening(&preface, || sealed.open(open))?;
+        Ok((key, preface.bind(self.aad())))
     }
 
     /// Returns the one of several keys that opens the first segment. If none does, it is the primary one,
@@ -158,6 +210,42 @@ impl Options {
             }
             Some(name) => Err(call.unknown(name)),
         }
+    }
+
+    /// Begins to decrypt a file of age: with the identities in the key file, or with a passphrase.
+    fn age(&self, call: &Call<'_>, source: &mut Source, head: &[u8]) -> Result<Job, Error> {
+        let failed = |error| call.failed(error);
+        if let Some(name) = &self.algorithm {
+            return Err(Error::Usage(format!("{}: is a file of age; leave out -a {name}", call.name)));
+        }
+        if age::is_armoured(head) {
+            source.replace(age::dearmour).map_err(failed)?;
+        }
+        let start = source.peek(AGE_HEAD).map_err(failed)?;
+        let key = self.key(call.run, Format::Age)?;
+        let job = match (key, age::takes_passphrase(&start)) {
+            (Some((_, path)), true) => {
+                let (name, path) = (call.name, shown::path(path));
+                return Err(Error::Usage(format!(
+                    "{name}: was encrypted with a passphrase; leave out -k {path}"
+                )));
+            }
+            (Some((text, path)), false) => {
+                let identities = age::identities(text).map_err(|error| Error::secret(path, error))?;
+                age::open(call.run.features, &mut source.reader, Secrets::Identities(&identities))
+            }
+            (None, true) => {
+                let passphrase = self.passphrase(call.run)?;
+                age::open(call.run.features, &mut source.reader, Secrets::Passphrase(passphrase))
+            }
+            (None, false) => {
+                let name = call.name;
+                let why =
+                    format!("{name}: was encrypted for recipients of age; name the identity file with -k");
+                return Err(Error::Usage(why));
+            }
+        };
+        job.map_err(failed)
     }
 
     fn solaris_algorithm(&self, call: &Call<'_>) -> Result<solaris::Algorithm, Error> {
@@ -252,6 +340,17 @@ impl Options {
     }
 }
 
+/// Returns the error of a sealed key that another key has sealed, or that was changed.
+fn wrong_key() -> files::Error {
+    files::Error::Engine(EngineError::Authentication)
+}
+
+/// The bytes that tell a file of age for a passphrase from others.
+const AGE_HEAD: usize = 40;
+
+/// The remedy for a file of `millstream seal`.
+const SEALED: &str = "was made by 'millstream seal'; open it with 'millstream open'";
+
 /// New streams in the format tink.
 pub(super) struct Sealing<'a> {
     pub(super) key: &'a Key,
@@ -266,6 +365,7 @@ pub(super) struct Sealing<'a> {
 /// can write the file could replace it by one of those, and change the plaintext unnoticed.
 fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
     let why = match files::detect(head) {
+        Some(Format::Envelope) => SEALED,
         Some(format) if format.is_authenticated() => return Ok(format),
         Some(Format::OpenSsl) => {
             "it looks like a file of 'openssl enc', which is not authenticated; to decrypt it anyway, add \

@@ -10,6 +10,7 @@ use millstream_store::usage;
 
 use super::call::Run;
 use super::options::Options;
+use super::token::Sealer;
 use crate::commands::cautions;
 use crate::error::Error;
 use crate::secret::{self, Doubt, Secret};
@@ -23,16 +24,17 @@ impl Options {
         format: Format,
     ) -> Result<Option<(&'a Secret, &'a Path)>, Error> {
         if let Some(label) = self.token.label() {
-            let wanted = match run.direction {
-                Direction::Encrypt => usage::ENCRYPT,
-                Direction::Decrypt => usage::DECRYPT,
-            };
-            let key = run.secrets.key.get(|| self.token.key(wanted))?;
+            let key = run.secrets.key.get(|| self.token.key(wanted(run.direction)))?;
             return Ok(key.as_ref().map(|key| (key, label)));
         }
         let Some(path) = self.key_file.as_deref() else { return Ok(None) };
         let key = run.secrets.key.get(|| self.read_key(run, path, format).map(Some))?;
         Ok(key.as_ref().map(|key| (key, path)))
+    }
+
+    /// Returns the key of the token that seals the keys of files.
+    pub(super) fn sealer<'a>(&self, run: &'a Run<'_>) -> Result<&'a Sealer, Error> {
+        run.secrets.sealer.get(|| self.token.sealer(run.features, wanted(run.direction)))
     }
 
     fn read_key(&self, run: &Run<'_>, path: &Path, format: Format) -> Result<Secret, Error> {
@@ -102,5 +104,13 @@ impl Options {
         if let Some(warning) = warning.filter(|_| !self.quiet) {
             run.context.warn(warning);
         }
+    }
+}
+
+/// Returns the usage that a key must have.
+fn wanted(direction: Direction) -> u32 {
+    match direction {
+        Direction::Encrypt => usage::ENCRYPT,
+        Direction::Decrypt => usage::DECRYPT,
     }
 }

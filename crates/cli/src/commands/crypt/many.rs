@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use millstream_engines::modes::Direction;
+use millstream_files::sealed_key::{self, SealedKey};
 use millstream_files::small::{Sealed, open_each, seal_each};
 use millstream_files::tink::{self, Key, Parameters};
 use millstream_files::{self as files, Format, passphrase, pipeline};
@@ -59,7 +60,9 @@ fn most_together(options: &Options, run: &Run<'_>) -> Result<Option<usize>, Erro
         Direction::Encrypt => parameters.plaintext().first,
         Direction::Decrypt => parameters.segment_bytes,
     };
-    let keys = options.tink_keys(run)?.unwrap_or_default();
+    // Streams behind the preamble of a key of a token have the usual parameters, and so has such a key itself.
+    let keys = if options.token.is_given() { None } else { options.tink_keys(run)? };
+    let keys = keys.unwrap_or_default();
     let parameters = keys.iter().map(Key::parameters);
     Ok(Some(parameters.map(longest).min().unwrap_or_else(|| longest(Parameters::AES256_1MB))))
 }
@@ -164,6 +167,13 @@ impl Files<'_> {
     fn key<'b>(&'b self, call: &Call<'b>, bytes: &'b [u8]) -> Result<Found<'b>, Error> {
         let head = &bytes[..bytes.len().min(files::DETECT_LEN)];
         self.options.format_of(call, head)?;
+        if SealedKey::begins(head) {
+            let Some((preamble, stream)) = bytes.split_first_chunk::<{ sealed_key::LEN }>() else {
+                return Err(call.failed(files::Error::Truncated));
+            };
+            let (key, aad) = self.options.opening_with_token(call, preamble)?;
+            return Ok(Found { key: Cow::Owned(key), aad: aad.into(), stream });
+        }
         let aad = self.options.aad();
         if let Some(keys) = self.options.opening(call, head)? {
             let right =

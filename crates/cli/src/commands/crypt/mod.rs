@@ -22,9 +22,10 @@ mod token;
 
 use call::Run;
 pub(super) use list::{LIST_HEAD, list_line, names};
+pub(super) use one::{Whole, whole};
 pub(super) use options::Options;
 use secrets::Secrets;
-pub(super) use token::Token;
+pub(super) use token::{Held, Named, Token};
 
 /// Does what the command line asks.
 pub(super) fn run(options: &Options, context: &Context, direction: Direction) -> Result<(), Error> {

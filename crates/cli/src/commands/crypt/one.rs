@@ -20,19 +20,51 @@ use crate::progress::Progress;
 
 /// Encrypts or decrypts one file, or standard input, to the output that the options name.
 pub(super) fn run(options: &Options, run: &Run<'_>, input: Option<&Path>) -> Result<(), Error> {
-    let destination = cautions::file(options.output.as_deref());
     cautions::spare_terminal(options.output.as_deref(), run.direction)?;
-    cautions::spare_secrets(destination, &options.secrets())?;
-    let input = match cautions::file(input) {
+    let asked = Whole {
+        direction: run.direction,
+        input: cautions::file(input),
+        output: options.output.as_deref(),
+        secrets: &options.secrets(),
+        verbose: options.verbose,
+        quiet: options.quiet,
+    };
+    whole(&asked, |name, source| {
+        let call = Call { run, name };
+        options.warn_of_format(run);
+        options.job(&call, source)
+    })
+}
+
+/// One file, and what becomes of it.
+pub(in crate::commands) struct Whole<'a> {
+    pub(in crate::commands) direction: Direction,
+    /// The input's name; none for standard input.
+    pub(in crate::commands) input: Option<&'a Path>,
+    /// The value of `-o`.
+    pub(in crate::commands) output: Option<&'a Path>,
+    /// The files that the output must not overwrite, with their names for messages.
+    pub(in crate::commands) secrets: &'a [(&'static str, Option<&'a Path>)],
+    /// True for the bar of the Solaris commands.
+    pub(in crate::commands) verbose: bool,
+    pub(in crate::commands) quiet: bool,
+}
+
+/// Takes one file to its output, by the job that is made for the input of that name.
+pub(in crate::commands) fn whole(
+    asked: &Whole<'_>,
+    job: impl FnOnce(&str, &mut Source) -> Result<Job, Error>,
+) -> Result<(), Error> {
+    let destination = cautions::file(asked.output);
+    cautions::spare_secrets(destination, asked.secrets)?;
+    let input = match asked.input {
         Some(path) => Input::named(path)?,
         None => Input::standard()?,
     };
-    let call = Call { run, name: &input.name };
-    let mut source = Source::new(&input).map_err(|error| call.failed(error))?;
-    options.warn_of_format(run);
-    let job = options.job(&call, &mut source)?;
+    let mut source = Source::new(&input).map_err(|error| Error::in_format(error, &input.name, ""))?;
+    let job = job(&input.name, &mut source)?;
     let from_pipe = !input.file.metadata().is_ok_and(|found| found.is_file());
-    let output = match (destination, run.direction) {
+    let output = match (destination, asked.direction) {
         // Data from a pipe has no permissions to copy.
         (Some(path), Direction::Encrypt) if from_pipe => Output::named(path)?,
         (Some(path), _) => Output::as_private_as(path, &input.file)?,
@@ -40,10 +72,10 @@ pub(super) fn run(options: &Options, run: &Run<'_>, input: Option<&Path>) -> Res
     };
     refuse_loop(&input, &output)?;
     let on_screen =
-        options.output.is_none() && run.direction == Direction::Decrypt && io::stdout().is_terminal();
-    let progress = match options.verbose {
+        asked.output.is_none() && asked.direction == Direction::Decrypt && io::stdout().is_terminal();
+    let progress = match asked.verbose {
         true => Progress::solaris(input.len),
-        false => Progress::bar(input.len, options.quiet),
+        false => Progress::bar(input.len, asked.quiet),
     };
     // Reading, computing and writing have a thread each, even where there is one processor.
     let threads = pipeline::parallelism().max(2);

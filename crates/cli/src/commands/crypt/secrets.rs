@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use millstream_files as files;
-use millstream_files::passphrase::{self, Preamble};
 use millstream_files::tink::Key;
 
+use super::token::Sealer;
 use crate::secret::Secret;
 
 /// The secrets of a run, as far as they are known.
@@ -17,23 +16,40 @@ pub(super) struct Secrets {
     /// The keys in it, in the format tink.
     pub(super) tink: Once<Option<Vec<Key>>>,
     pub(super) passphrase: Once<Secret>,
-    /// The preamble of files that are encrypted with the passphrase, and the key that it makes.
-    pub(super) sealing: Once<(Preamble, Key)>,
-    /// The keys that the preambles of encrypted files make.
-    opening: Mutex<HashMap<[u8; passphrase::LEN], Key>>,
+    /// The key of a token that seals the keys of files.
+    pub(super) sealer: Once<Sealer>,
+    /// The preamble of files that are encrypted, and the key that it stands for.
+    pub(super) sealing: Once<(Preface, Key)>,
+    /// The keys that the preambles of encrypted files stand for.
+    opening: Mutex<HashMap<Preface, Key>>,
+}
+
+/// The bytes in front of a stream in the format tink that tell its key.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Preface(pub(super) Vec<u8>);
+
+impl Preface {
+    /// Returns the stream's associated data: the preamble, then the user's.
+    pub(super) fn bind(&self, associated_data: &[u8]) -> Vec<u8> {
+        [&self.0, associated_data].concat()
+    }
 }
 
 impl Secrets {
-    /// Returns the key that a file's preamble makes of the passphrase. Files that were encrypted by one command
+    /// Returns the key that a file's preamble stands for, which `make` makes. Files that were encrypted by one command
     /// have the same preamble, so its key is made once. One thread at a time makes keys, because each takes the
-    /// memory that the preamble asks for.
-    pub(super) fn opening(&self, preamble: &Preamble, passphrase: &[u8]) -> Result<Key, files::Error> {
+    /// memory that the preamble asks for, or asks the service.
+    pub(super) fn opening<E>(
+        &self,
+        preface: &Preface,
+        make: impl FnOnce() -> Result<Key, E>,
+    ) -> Result<Key, E> {
         let mut known = lock(&self.opening);
-        if let Some(key) = known.get(&preamble.to_bytes()) {
+        if let Some(key) = known.get(preface) {
             return Ok(key.clone());
         }
-        let key = preamble.key(passphrase)?;
-        known.insert(preamble.to_bytes(), key.clone());
+        let key = make()?;
+        known.insert(preface.clone(), key.clone());
         Ok(key)
     }
 }

@@ -1,10 +1,7 @@
 //! The kinds of keys and the forms of files, as the options name them.
 
-use millstream_cpu::Features;
-use millstream_files::key::{Form as FileForm, Key, Kind as KeyKind};
-use millstream_store::{Attributes, token, usage};
-
-use crate::error::Error;
+use millstream_files::key::{Form as FileForm, Kind as KeyKind};
+use millstream_store::usage;
 
 /// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -84,40 +81,8 @@ pub(super) fn usual(kind: KeyKind) -> FileForm {
     if kind.is_pair() { FileForm::Pem } else { FileForm::Raw }
 }
 
-/// Returns all usages that keys of a kind have.
-pub(super) fn usages_of(kind: KeyKind) -> u32 {
-    use usage::{DECRYPT, DERIVE, ENCRYPT, SIGN, UNWRAP, VERIFY, WRAP};
-    match kind {
-        KeyKind::Aes => ENCRYPT | DECRYPT | SIGN | VERIFY | WRAP | UNWRAP,
-        KeyKind::ChaCha20Poly1305 => ENCRYPT | DECRYPT,
-        KeyKind::Hmac => SIGN | VERIFY | DERIVE,
-        KeyKind::P256 | KeyKind::P384 | KeyKind::P521 => SIGN | VERIFY | DERIVE,
-        KeyKind::Ed25519 => SIGN | VERIFY,
-        KeyKind::X25519 => DERIVE,
-        KeyKind::Rsa => SIGN | VERIFY | ENCRYPT | DECRYPT | WRAP | UNWRAP,
-    }
-}
-
 /// Returns the names of usages, with commas.
-pub(super) fn usage_names(usages: u32) -> String {
+pub(in crate::commands) fn usage_names(usages: u32) -> String {
     let named = usage::NAMES.iter().enumerate().filter(|(bit, _)| usages & 1 << bit != 0);
     named.map(|(_, name)| *name).collect::<Vec<_>>().join(",")
-}
-
-/// Returns the attributes of a key that is new in a token.
-pub(super) fn attributes(features: Features, key: &Key, label: &str) -> Result<Attributes, Error> {
-    let public_key = match key.kind().is_pair() {
-        true => key.public(features).and_then(|public| public.write(FileForm::Der)),
-        false => Ok(Vec::new()),
-    };
-    let failed = |error| Error::in_format(error, label, label);
-    Ok(Attributes {
-        label: label.to_owned(),
-        kind: key.kind().name().to_owned(),
-        bits: key.bits(features).map_err(failed)? as u32,
-        usages: usages_of(key.kind()),
-        created: token::now(),
-        public_key: public_key.map_err(failed)?,
-        ..Attributes::default()
-    })
 }

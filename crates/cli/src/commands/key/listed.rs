@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
-use millstream_cpu::Features;
-use millstream_files::key::{Form as FileForm, Found};
+use millstream_files::key::Form as FileForm;
 use millstream_store::{Attributes, Role};
 
 use super::forms::{Form, usage_names};
-use super::options::{InToken, Source, public_of};
+use super::options::{InToken, Seen, Source};
 use crate::commands::token::tell_damage;
 use crate::commands::{Context, print};
 use crate::error::Error;
 use crate::hex;
 use crate::output::Output;
 use crate::shown;
-use crate::tokens::{Place, named};
+use crate::tokens::Place;
 
 /// List the keys of a token; this takes no PIN
 ///
@@ -33,14 +32,9 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let mut file = self.place.look()?;
-        tell_damage(&file, context);
-        let token = file.find(&self.token)?;
-        let objects: Vec<_> = file.objects(token)?.map(|(object, _)| object).collect();
-        let mut keys = Vec::with_capacity(objects.len());
-        for object in objects {
-            keys.push((object, Attributes::decode(&file.get(token, object)?.attributes)?));
-        }
+        let mut store = self.place.look()?;
+        tell_damage(&store, context);
+        let mut keys = store.objects(&self.token)?;
         keys.sort_by(|(_, a), (_, b)| a.label.cmp(&b.label));
         if self.json {
             let keys = keys.iter().map(|(object, attributes)| {
@@ -71,24 +65,10 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let features = Features::active()?;
-        let (attributes, found) = self.source.read(context)?;
-        let pair =
-            matches!(&found, Found::Public(_)) || matches!(&found, Found::Key(key) if key.kind().is_pair());
-        let public = if pair { Some(public_of(features, &found)?) } else { None };
+        let Seen { attributes, public, is_public, .. } = self.source.see(context)?;
         let failed = |error| Error::in_format(error, "the key", "");
         let public = public.map(|public| public.write(FileForm::Pem)).transpose().map_err(failed)?;
         let public = public.map(|pem| String::from_utf8_lossy(&pem).into_owned());
-        let attributes = match (attributes, &found) {
-            (Some(attributes), _) => attributes,
-            (None, Found::Key(key)) => {
-                Attributes { exportable: true, ..super::forms::attributes(features, key, "")? }
-            }
-            (None, Found::Public(key)) => {
-                Attributes { kind: key.kind().name().to_owned(), ..Attributes::default() }
-            }
-        };
-        let is_public = matches!(found, Found::Public(_));
         if self.json {
             let mut json = json(&attributes);
             json["public_key"] = public.into();
@@ -145,8 +125,7 @@ pub(super) struct Public {
 
 impl Public {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let (_, found) = self.source.read(context)?;
-        let public = public_of(Features::active()?, &found)?;
+        let public = self.source.see(context)?.public()?;
         let bytes = public.write(self.form.into()).map_err(|error| Error::in_format(error, "the key", ""))?;
         match crate::commands::cautions::file(self.output.as_deref()) {
             Some(path) => Output::named(path)?.save(bytes),
@@ -166,7 +145,7 @@ impl Remove {
     pub(super) fn run(self) -> Result<(), Error> {
         let mut store = self.key.place.open()?;
         let mut token = store.token(&self.key.token, Role::User, &self.key.pin.get()?)?;
-        let object = named::find(&mut token, &self.key.key)?;
-        Ok(token.remove(object)?)
+        let object = token.find(&self.key.key)?;
+        token.remove(object)
     }
 }

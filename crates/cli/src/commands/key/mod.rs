@@ -1,6 +1,6 @@
 //! `millstream key`: keys in tokens and in files.
 
-mod forms;
+pub(super) mod forms;
 mod listed;
 mod moved;
 mod options;

@@ -10,9 +10,8 @@ use super::forms::{self, Form, Kind};
 use super::options::{InToken, Rules, read_file, secret_output};
 use crate::commands::Context;
 use crate::error::Error;
-use crate::shown;
 use crate::tokens::pins::UserPin;
-use crate::tokens::{Place, named};
+use crate::tokens::{self, Place};
 
 /// Make a key in a token, or in a file
 #[derive(clap::Args)]
@@ -45,8 +44,6 @@ pub(super) struct Generate {
 
 impl Generate {
     pub(super) fn run(self) -> Result<(), Error> {
-        let features = Features::active()?;
-        let make = || Key::generate(features, self.kind.into(), self.bits).map_err(usage);
         let (Some(token), Some(label)) = (self.token, self.label) else {
             if self.rules.are_given() {
                 return Err(Error::Usage(
@@ -56,17 +53,14 @@ impl Generate {
             // The key is made when there is a place for it.
             let output = secret_output(self.output.as_deref())?;
             let form = self.form.map_or_else(|| forms::usual(self.kind.into()), Into::into);
-            return output.save(make()?.write(features, form).map_err(usage)?);
+            let features = Features::active()?;
+            let key = Key::generate(features, self.kind.into(), self.bits).map_err(tokens::unmade)?;
+            return output.save(key.write(features, form).map_err(tokens::unmade)?);
         };
+        let asked = self.rules.asked(self.kind.into(), &label)?;
         let mut store = self.place.open()?;
         let mut token = store.token(&token, Role::User, &self.pin.get()?)?;
-        named::is_free(&mut token, &label)?;
-        let key = make()?;
-        let mut attributes = forms::attributes(features, &key, &label)?;
-        self.rules.apply(key.kind(), &mut attributes)?;
-        attributes.never_outside = true;
-        token.add(&attributes, key.secret())?;
-        Ok(())
+        token.generate(self.kind.into(), self.bits, &asked)
     }
 }
 
@@ -99,13 +93,10 @@ impl Import {
         let Found::Key(key) = read_file(context, &self.file, self.raw.map(Into::into))? else {
             return Err(Error::secret(&self.file, "a public key, which needs no token"));
         };
+        let asked = self.rules.asked(key.kind(), &self.label)?;
         let mut store = self.place.open()?;
-        let mut attributes = forms::attributes(store.features, &key, &self.label)?;
-        self.rules.apply(key.kind(), &mut attributes)?;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
-        named::is_free(&mut token, &self.label)?;
-        token.add(&attributes, key.secret())?;
-        Ok(())
+        token.import(key.kind(), key.secret(), &asked)
     }
 }
 
@@ -124,16 +115,10 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) fn run(self) -> Result<(), Error> {
-        let (attributes, key) = self.key.read()?;
-        if !attributes.exportable {
-            return Err(Error::Key(format!(
-                "key {} was not made exportable, so it stays in its token",
-                shown::text(&self.key.key)
-            )));
-        }
+        let key = self.key.export()?;
         let output = secret_output(self.output.as_deref())?;
         let form = self.form.map_or_else(|| forms::usual(key.kind()), Into::into);
-        output.save(key.write(Features::active()?, form).map_err(usage)?)
+        output.save(key.write(Features::active()?, form).map_err(tokens::unmade)?)
     }
 }
 
@@ -163,32 +148,13 @@ impl Copy {
         }
         let pin = self.key.pin.get()?;
         let mut store = self.key.place.open()?;
-        let mut token = store.token(&self.key.token, Role::User, &pin)?;
-        let object = named::find(&mut token, &self.key.key)?;
-        let (mut attributes, secret) = token.read(object)?;
-        if let Some(label) = self.to_label {
-            attributes.label = label;
-        }
-        match self.to_token.filter(|other| *other != self.key.token) {
-            None => {
-                named::is_free(&mut token, &attributes.label)?;
-                token.add(&attributes, &secret)?
-            }
-            Some(other) => {
-                let pin = pins::get(self.to_pin_file.as_deref(), &prompt::USER, false)?;
-                let mut token = store.token(&other, Role::User, &pin)?;
-                named::is_free(&mut token, &attributes.label)?;
-                token.add(&attributes, &secret)?
-            }
-        };
-        Ok(())
-    }
-}
-
-/// Returns the error of a command line that asks for a key or a form that is not there.
-fn usage(error: millstream_files::Error) -> Error {
-    match error {
-        millstream_files::Error::Key(why) => Error::Usage(why),
-        error => Error::in_format(error, "", ""),
+        let to = self.to_token.filter(|other| *other != self.key.token);
+        let to = to
+            .map(|other| {
+                Ok::<_, Error>((other, pins::get(self.to_pin_file.as_deref(), &prompt::USER, false)?))
+            })
+            .transpose()?;
+        let to = to.as_ref().map(|(other, pin)| (other.as_str(), pin));
+        tokens::copy(&mut store, (&self.key.token, &pin, &self.key.key), to, self.to_label)
     }
 }

@@ -6,14 +6,15 @@ use millstream_cpu::Features;
 use millstream_files::key::{self, Found, Key, Kind, PublicKey};
 use millstream_store::{Attributes, Role, usage};
 
-use super::forms::{Kind as KindOption, usage_names, usages_of};
+use super::forms::{Kind as KindOption, usage_names};
 use crate::commands::{Context, cautions};
 use crate::error::Error;
 use crate::hex;
 use crate::output::Output;
 use crate::secret;
+use crate::shown;
 use crate::tokens::pins::UserPin;
-use crate::tokens::{Place, named};
+use crate::tokens::{Place, described};
 
 /// A key in a token.
 #[derive(clap::Args)]
@@ -31,13 +32,26 @@ pub(super) struct InToken {
 }
 
 impl InToken {
-    /// Reads the key, and authenticates it.
-    pub(super) fn read(&self) -> Result<(Attributes, Key), Error> {
+    /// Returns the attributes of the key, which are authentic.
+    fn show(&self) -> Result<Attributes, Error> {
         let mut store = self.place.open()?;
-        let features = store.features;
         let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
-        let object = named::find(&mut token, &self.key)?;
-        let (attributes, secret) = token.read(object)?;
+        let object = token.find(&self.key)?;
+        token.show(object)
+    }
+
+    /// Reads the key, if it may leave its token.
+    pub(super) fn export(&self) -> Result<Key, Error> {
+        let mut store = self.place.open()?;
+        let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
+        let object = token.find(&self.key)?;
+        let attributes = token.show(object)?;
+        if !attributes.exportable {
+            return Err(Error::Key(format!(
+                "key {} was not made exportable, so it stays in its token",
+                shown::text(&self.key)
+            )));
+        }
         let unknown = || {
             Error::Usage(format!(
                 "key {:?} is of the kind {:?}, which a newer millstream knows",
@@ -45,9 +59,32 @@ impl InToken {
             ))
         };
         let kind = Kind::named(&attributes.kind).ok_or_else(unknown)?;
-        let key =
-            Key::new(features, kind, &secret).map_err(|error| Error::in_format(error, &self.key, ""))?;
-        Ok((attributes, key))
+        let secret = token.export(object)?;
+        Key::new(Features::active()?, kind, &secret).map_err(|error| Error::in_format(error, &self.key, ""))
+    }
+}
+
+/// The part of a key that may be seen.
+pub(super) struct Seen {
+    pub(super) attributes: Attributes,
+    /// The public key; none for keys without one.
+    pub(super) public: Option<PublicKey>,
+    /// True when there is nothing but a public key.
+    pub(super) is_public: bool,
+    /// The name of the key in messages.
+    name: String,
+}
+
+impl Seen {
+    /// Returns the public key.
+    pub(super) fn public(self) -> Result<PublicKey, Error> {
+        let none = || {
+            millstream_files::Error::Key(format!(
+                "{} has no public keys: the same key does both",
+                self.attributes.kind
+            ))
+        };
+        self.public.ok_or_else(|| Error::in_format(none(), &self.name, ""))
     }
 }
 
@@ -73,14 +110,34 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads the key, with its attributes if it is in a token.
-    pub(super) fn read(self, context: &Context) -> Result<(Option<Attributes>, Found), Error> {
+    /// Looks at the key.
+    pub(super) fn see(self, context: &Context) -> Result<Seen, Error> {
+        let features = Features::active()?;
         if let (Some(token), Some(key)) = (self.token, self.key) {
-            let (attributes, key) = InToken { token, key, pin: self.pin, place: self.place }.read()?;
-            return Ok((Some(attributes), Found::Key(key)));
+            let key = InToken { token, key, pin: self.pin, place: self.place };
+            let attributes = key.show()?;
+            let public = (!attributes.public_key.is_empty())
+                .then(|| PublicKey::from_spki(features, &attributes.public_key))
+                .transpose()
+                .map_err(|error| Error::in_format(error, &key.key, ""))?;
+            return Ok(Seen { attributes, public, is_public: false, name: key.key });
         }
         let path = self.file.expect("a file or a token is required");
-        Ok((None, read_file(context, &path, self.raw.map(Kind::from))?))
+        let name = "the key".to_owned();
+        match read_file(context, &path, self.raw.map(Kind::from))? {
+            Found::Key(key) => {
+                let asked = Attributes { exportable: true, ..Attributes::default() };
+                let attributes = described(features, &key, &asked)?;
+                let public = key.kind().is_pair().then(|| key.public(features)).transpose();
+                let public = public.map_err(|error| Error::in_format(error, "the key", ""))?;
+                Ok(Seen { attributes, public, is_public: false, name })
+            }
+            Found::Public(public) => {
+                let attributes =
+                    Attributes { kind: public.kind().name().to_owned(), ..Attributes::default() };
+                Ok(Seen { attributes, public: Some(public), is_public: true, name })
+            }
+        }
     }
 }
 
@@ -125,24 +182,25 @@ impl Rules {
         !self.usages.is_empty() || self.exportable || self.id.is_some()
     }
 
-    /// Applies the options to the attributes of a new key.
-    pub(super) fn apply(&self, kind: Kind, attributes: &mut Attributes) -> Result<(), Error> {
-        attributes.exportable = self.exportable;
+    /// Returns what is asked of a new key.
+    pub(super) fn asked(&self, kind: Kind, label: &str) -> Result<Attributes, Error> {
+        let mut attributes = Attributes {
+            label: label.to_owned(),
+            kind: kind.name().to_owned(),
+            exportable: self.exportable,
+            ..Attributes::default()
+        };
         if let Some(Identifier(id)) = &self.id {
             attributes.id.clone_from(id);
         }
-        if self.usages.is_empty() {
-            return Ok(());
-        }
-        attributes.usages = 0;
         for name in &self.usages {
             let bit = usage::NAMES.iter().position(|known| known == name).map(|bit| 1 << bit);
-            let allowed = usages_of(kind);
+            let allowed = usage::of_kind(kind.name());
             attributes.usages |= bit.filter(|bit| bit & allowed != 0).ok_or_else(|| {
                 Error::Usage(format!("--usages {name}: keys of {kind} have {}", usage_names(allowed)))
             })?;
         }
-        Ok(())
+        Ok(attributes)
     }
 }
 
@@ -155,13 +213,5 @@ pub(super) fn secret_output(path: Option<&Path>) -> Result<Output, Error> {
             "standard output is a terminal; name a file with -o, or insist with '-o -'".into(),
         )),
         None => Output::standard(),
-    }
-}
-
-/// Returns the public key of what was found.
-pub(super) fn public_of(features: Features, found: &Found) -> Result<PublicKey, Error> {
-    match found {
-        Found::Public(public) => Ok(public.clone()),
-        Found::Key(key) => key.public(features).map_err(|error| Error::in_format(error, "the key", "")),
     }
 }

@@ -133,7 +133,7 @@ before using them.
 
 const FORMATS: Section = (
     "FORMATS",
-    "Without --format, decrypt accepts a file by its look only if that format is authenticated, which is tink. \
+    "Without --format, decrypt accepts a file by its look only if that format is authenticated, which tink is, and age's. \
 Otherwise anybody who can write the file could replace it by one of another format, and change the plaintext unnoticed. For \
 the other formats, decrypt says what the file looks like and which option to add. The names aes, arcfour, des and 3des for -a \
 mean the format solaris.
@@ -149,7 +149,10 @@ openssl
 authenticated.
 raw
   Ciphertext alone, with -a, -k and --iv. aes-gcm and chacha20-poly1305 append a tag of 16 bytes, \
-and take at most 1 GiB; aes-xts takes at most 16 MiB, as one data unit.",
+and take at most 1 GiB; aes-xts takes at most 16 MiB, as one data unit.
+
+decrypt reads files of age, too, binary or in ASCII armour: -k names an identity file with keys of X25519, and a file for a passphrase takes \
+that. For the files of millstream seal there is millstream open.",
 );
 
 const FILES: Section = (

@@ -20,7 +20,10 @@ device-secret
 PINs as fast as their machines can. A systemd service gets the secret as the credential millstream.device-secret instead. Without it nothing \
 opens the tokens: have a copy of it in a safe place.
 
-Both lie in the folder that --store or MILLSTREAM_STORE names, else in /var/lib/millstream for root and in millstream below XDG_STATE_HOME or \
+Where the service keeps tokens for this user ([tokens] in its policy), the commands work on those: PINs and keys go to one of its workers, and both files are the \
+service's. They don't where --store or MILLSTREAM_STORE names a folder.
+
+Else both lie in that folder, or in /var/lib/millstream for root and in millstream below XDG_STATE_HOME or \
 ~/.local/state for others. Nothing in the store can be changed, exchanged or brought back singly without a command telling so. An older copy of \
 the whole store can't be told from the newest.",
 );
@@ -44,7 +47,12 @@ pub const TOKEN: &[Section] = &[
         "A token, with the PINs asked for, and a new PIN after the old one was forgotten:
 
   millstream token init web
-  millstream token pin web --reset",
+  millstream token pin web --reset
+
+The keys of a token of SoftHSM2, first as a list and then brought:
+
+  millstream token migrate /var/lib/softhsm/tokens -T web --dry-run
+  millstream token migrate /var/lib/softhsm/tokens -T web",
     ),
 ];
 

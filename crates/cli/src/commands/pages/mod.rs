@@ -1,5 +1,6 @@
 //! The sections of the manual pages behind the options: the same text ends a command's `--help`.
 
+mod backup;
 mod doctor;
 mod files;
 mod keys;
@@ -7,6 +8,7 @@ mod programs;
 mod service;
 mod speed;
 
+pub use backup::{BACKUP, OPEN, SEAL};
 pub use doctor::DOCTOR;
 pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
 pub use keys::{AGENT, KEY, TOKEN};

@@ -92,7 +92,7 @@ fn distribute<'k, J: Job<'k>>(
 const EVERY_LANE: usize = 33;
 
 /// Returns just the features that a bound kernel requires, which are those that its known answer may use.
-fn features_of(kernel: &Kernel) -> Features {
+pub(crate) fn features_of(kernel: &Kernel) -> Features {
     let all = Features::hardware();
     all.without(all.set().difference(kernel.requires))
 }

@@ -15,9 +15,11 @@
 use std::arch::aarch64::*;
 
 use crate::aes::arch::aarch64_ce::expand as expand_key;
+use crate::gcm::polyval::polyval_row;
 use crate::gcm::vector::{self, Vector, row};
 
 row!(Block128, 4, 128, "aes,neon", expand_key);
+polyval_row!(Block128, "aes,neon");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block128(uint8x16_t);

@@ -1,6 +1,8 @@
 //! Private keys in the service: signatures, agreements, decryption, and keys that are kept wrapped.
 
 use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
 
 use millstream_accelerator::{DecryptionScheme, SignatureScheme};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
@@ -9,8 +11,9 @@ use zeroize::Zeroizing;
 use super::{Result, ServiceKey, ServiceKeyError, UsageRange};
 use crate::Error;
 use crate::cwq::{Algorithm, ControlWord, Status, Usages};
+use crate::isolated::grants::Grant;
 use crate::isolated::{Attach, Grants};
-use crate::queue::{Refusal, Request};
+use crate::queue::{Done, Pending, Refusal, Request};
 
 /// Bytes of the place for a result of RSA, at least as many as the longest has.
 const LONG_RESULT: usize = MAX_PUBLIC_DER;
@@ -84,6 +87,22 @@ impl ServiceKey {
         Ok(std::mem::take(&mut *signature))
     }
 
+    /// Puts a signature in flight, as [`ServiceKey::sign_with`] makes it, for its end to be awaited: several at a time are computed side by side.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError`]; [`Refusal::Full`] as [`Error::Queue`] when as many operations are in flight as the queue takes.
+    pub fn begin_signature(&self, scheme: SignatureScheme, digest: &[u8]) -> Result<BegunSignature> {
+        if digest.len() > ControlWord::MOST_SIGNED_BYTES as usize {
+            return Err(ServiceKeyError::TooLong { given: digest.len() });
+        }
+        let (source, is_long) = (self.to_sign(digest)?, self.algorithm() == Algorithm::Rsa);
+        let request = match is_long {
+            true => Request::sign_rsa(self.handle, scheme, source, self.grant.buffer(LONG_RESULT)?),
+            false => Request::sign_with(self.handle, scheme, source),
+        };
+        Ok(BegunSignature { grant: Arc::clone(&self.grant), pending: self.grant.begin(request)?, is_long })
+    }
+
     /// Decrypts with a private key of RSA.
     ///
     /// # Errors
@@ -98,15 +117,12 @@ impl ServiceKey {
 
     /// Executes an operation of RSA, and returns its result.
     fn long(&self, request: Request<'_>) -> Result<Zeroizing<Vec<u8>>> {
-        let done = match self.run(request) {
+        match self.run(request) {
             Err(ServiceKeyError::Failed(Error::Operation(Status::Authentication))) => {
-                return Err(ServiceKeyError::Authentication);
+                Err(ServiceKeyError::Authentication)
             }
-            done => done?,
-        };
-        let place = done.buffers.destination.as_deref().ok_or(Refusal::Gone)?;
-        let result = place.get(..done.value as usize).ok_or(Refusal::Gone)?;
-        Ok(Zeroizing::new(result.to_vec()))
+            done => long_result(&done?),
+        }
     }
 
     /// Agrees with the peer whose public key is `peer` on a secret, with a private key.
@@ -133,5 +149,40 @@ impl ServiceKey {
             return Ok(std::mem::take(&mut *public));
         }
         Ok(self.run(Request::public_key(self.handle))?.tag().to_vec())
+    }
+}
+
+/// Returns the result that an operation of RSA left in its place.
+fn long_result(done: &Done) -> Result<Zeroizing<Vec<u8>>> {
+    let place = done.buffers.destination.as_deref().ok_or(Refusal::Gone)?;
+    let result = place.get(..done.value as usize).ok_or(Refusal::Gone)?;
+    Ok(Zeroizing::new(result.to_vec()))
+}
+
+/// A signature in flight. If this is dropped, nobody gets it.
+pub struct BegunSignature {
+    grant: Arc<Grant>,
+    pending: Pending,
+    is_long: bool,
+}
+
+impl BegunSignature {
+    /// Waits for the signature.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError`].
+    pub fn wait(self) -> Result<Vec<u8>> {
+        if !self.grant.is_ours() {
+            return Err(ServiceKeyError::Forked);
+        }
+        let done = self.pending.wait();
+        done.result.map_err(Error::from)?;
+        if self.is_long { Ok(std::mem::take(&mut *long_result(&done)?)) } else { Ok(done.tag().to_vec()) }
+    }
+}
+
+impl fmt::Debug for BegunSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BegunSignature").finish_non_exhaustive()
     }
 }

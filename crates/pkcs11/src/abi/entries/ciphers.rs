@@ -203,6 +203,7 @@ functions! {
             let digest = digest(operations)?;
             let key = session.key(key)?;
             demand(key.attributes().class() == CKO_SECRET_KEY, CKR_KEY_INDIGESTIBLE)?;
+            demand(key.held.is_none(), CKR_KEY_INDIGESTIBLE)?;
             digest.update(&session.slot.secret(&key)?);
             Ok(())
         })

@@ -86,7 +86,13 @@ functions! {
     fn C_GetTokenInfo(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) {
         let slot = Module::get()?.slot(id)?;
         let token = slot.info()?;
+        let is_writable = token.as_ref().is_none_or(|listed| listed.writable);
+        let token = token.map(|listed| listed.info);
         let mut flags = CKF_RNG | CKF_LOGIN_REQUIRED | CKF_DUAL_CRYPTO_OPERATIONS | CKF_ASYNC_SESSION_SUPPORTED;
+        if !is_writable {
+            // Such a user has sessions that write, too, for objects of sessions.
+            flags |= CKF_WRITE_PROTECTED;
+        }
         let (mut label, mut serial) = (String::new(), String::new());
         if let Some(token) = &token {
             flags |= CKF_TOKEN_INITIALIZED;

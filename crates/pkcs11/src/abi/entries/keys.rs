@@ -10,11 +10,11 @@ use crate::abi::{Mechanism, Place, attributes, bytes, put};
 use crate::mechanism;
 use crate::module::Module;
 use crate::object::Draft;
-use crate::object::engine::Purpose;
 use crate::object::kind::Kind;
+use crate::object::purpose::Purpose;
 use crate::object::rules;
 use crate::operation::cipher::{self, Ciphering};
-use crate::operation::keys::{self, Base};
+use crate::operation::keys::{self, Base, Generated, GeneratedPair};
 use crate::refusal::{Outcome, Refusal, demand};
 use crate::session::Session;
 
@@ -36,8 +36,15 @@ functions! {
         let session = module.session(handle)?;
         demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let mechanism = Mechanism::read(mechanism)?;
-        let draft = keys::generate(module.features, &mechanism, &attributes(template, count)?)?;
-        put(key, keep(&session, draft)?)
+        let template = attributes(template, count)?;
+        let made = match keys::generate(module.features, &mechanism, &template, session.slot.makes_keys())? {
+            Generated::Here(draft) => keep(&session, draft)?,
+            Generated::There(attributes, bits) => {
+                session.check_writes(true)?;
+                session.slot.generate(&attributes, bits)?.0
+            }
+        };
+        put(key, made)
     }
 
     fn C_GenerateKeyPair(
@@ -55,16 +62,27 @@ functions! {
         demand(!public_key.is_null() && !private_key.is_null(), CKR_ARGUMENTS_BAD)?;
         let mechanism = Mechanism::read(mechanism)?;
         let (public, private) = (attributes(public, public_count)?, attributes(private, private_count)?);
-        let (public, private) = keys::generate_pair(module.features, &mechanism, &public, &private)?;
-        let made = keep(&session, public)?;
-        let other = keep(&session, private).inspect_err(|_| {
-            // A pair is made whole or not at all.
-            if let Ok(half) = session.slot.object(made, CKR_OBJECT_HANDLE_INVALID) {
+        let there = session.slot.makes_keys();
+        // A pair is made whole or not at all.
+        let without = |half| {
+            if let Ok(half) = session.slot.object(half, CKR_OBJECT_HANDLE_INVALID) {
                 let _ = session.slot.remove(&half);
             }
-        })?;
-        put(public_key, made)?;
-        put(private_key, other)
+        };
+        let made = match keys::generate_pair(module.features, &mechanism, &public, &private, there)? {
+            GeneratedPair::Here(public, private) => {
+                let made = keep(&session, public)?;
+                (made, keep(&session, private).inspect_err(|_| without(made))?)
+            }
+            GeneratedPair::There(pair) => {
+                session.check_writes(true)?;
+                let (made, info) = session.slot.generate(&pair.private, pair.bits)?;
+                let public = pair.public(module.features, &info).and_then(|public| keep(&session, public));
+                (public.inspect_err(|_| without(made))?, made)
+            }
+        };
+        put(public_key, made.0)?;
+        put(private_key, made.1)
     }
 
     fn C_DeriveKey(
@@ -85,13 +103,20 @@ functions! {
         let kind = Kind::of(&of_base)?;
         row.way.check_kind(kind)?;
         rules::check_use(&of_base, CKA_DERIVE, mechanism.kind)?;
-        let secret = session.slot.secret(&base)?;
-        let engine = match kind {
-            Kind::Secret(_) => None,
-            _ => Some(base.engine(module.features, Purpose::Pair, || Ok(secret.clone()))?),
+        let (mut secret, mut engine) = (None, None);
+        match kind {
+            // The bytes of a key that is used in the service are not for derivations in this process.
+            Kind::Secret(_) if base.held.is_some() => {}
+            Kind::Secret(_) => secret = Some(session.slot.secret(&base)?),
+            _ => engine = Some(base.engine(module.features, Purpose::Pair, || session.slot.material(&base))?),
+        }
+        let secret = secret.as_ref().map(|secret| secret.as_slice());
+        let from = Base { attributes: &of_base, secret, engine: engine.as_deref() };
+        let salt = |handle| {
+            let key = session.key(handle)?;
+            demand(key.held.is_none(), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+            session.slot.secret(&key)
         };
-        let from = Base { attributes: &of_base, secret: &secret, engine: engine.as_deref() };
-        let salt = |handle| session.key(handle).and_then(|key| session.slot.secret(&key));
         let template = attributes(template, count)?;
         let draft = keys::derive(module.features, &mechanism, &from, &template, salt)?;
         put(key, keep(&session, draft)?)
@@ -118,8 +143,12 @@ functions! {
         };
         let by = ready(module, &session, &mechanism, what, wrapping, cipher::purpose).map_err(wrong)?;
         let Ready { row, key: wrapping, engine, .. } = by;
-        let secret = session.slot.secret(&key)?;
-        let text = keys::to_wrap(module.features, &key.attributes(), &wrapping.attributes(), &secret)?;
+        // A key that does not leave the service is one that this module is unable to wrap, whatever its attributes promise.
+        let secret = || session.slot.secret(&key).map_err(|Refusal(value)| match value {
+            CKR_KEY_UNEXTRACTABLE => Refusal(CKR_KEY_NOT_WRAPPABLE),
+            value => Refusal(value),
+        });
+        let text = keys::to_wrap(module.features, &key.attributes(), &wrapping.attributes(), secret)?;
         let running = Ciphering::begin(row, &mechanism, engine, Direction::Encrypt)?;
         if place.takes(running.finish_len(text.len()).0)? {
             let wrapped = running.finish(&text).map_err(|Refusal(value)| match value {

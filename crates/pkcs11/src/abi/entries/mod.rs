@@ -21,8 +21,9 @@ use cryptoki_sys::*;
 use super::Mechanism;
 use crate::mechanism::{self, Row, Way};
 use crate::module::Module;
-use crate::object::engine::{Engine, Purpose};
+use crate::object::engine::Engine;
 use crate::object::kind::Kind;
+use crate::object::purpose::Purpose;
 use crate::object::{Object, rules};
 use crate::operation::Operations;
 use crate::refusal::{Outcome, demand};
@@ -89,7 +90,7 @@ fn ready(
     demand(is_key, CKR_KEY_HANDLE_INVALID)?;
     row.way.check_kind(Kind::of(&attributes)?)?;
     rules::check_use(&attributes, usage, mechanism.kind)?;
-    let engine = key.engine(module.features, purpose(row.way)?, || session.slot.secret(&key))?;
+    let engine = key.engine(module.features, purpose(row.way)?, || session.slot.material(&key))?;
     let wants_pin = attributes.is(CKA_ALWAYS_AUTHENTICATE);
     Ok(Ready { row, key, engine, wants_pin })
 }

@@ -8,7 +8,7 @@ use super::{functions, within};
 use crate::abi::{Wanted, attributes, put};
 use crate::module::Module;
 use crate::object::attributes::Attributes;
-use crate::object::{Draft, make, rules};
+use crate::object::{make, rules};
 use crate::refusal::{Refusal, demand, refuse};
 
 functions! {
@@ -41,9 +41,7 @@ functions! {
         rules::check_change(&new, &change, true)?;
         change.iter().for_each(|(kind, value)| new.set(kind, value));
         session.check_writes(new.is(CKA_TOKEN))?;
-        let has_secret = matches!(new.class(), CKO_PRIVATE_KEY | CKO_SECRET_KEY | CKO_DATA);
-        let secret = if has_secret { Some(session.slot.secret(&from)?.as_ref().clone()) } else { None };
-        put(object, session.slot.add(Draft { attributes: new, secret }, handle)?)
+        put(object, session.slot.copy(&from, new, handle)?)
     }
 
     fn C_DestroyObject(handle: CK_SESSION_HANDLE, object: CK_OBJECT_HANDLE) {
@@ -68,7 +66,11 @@ functions! {
         let module = Module::get()?;
         let session = module.session(handle)?;
         let object = session.slot.object(object, CKR_OBJECT_HANDLE_INVALID)?;
-        let secret = || session.slot.secret(&object);
+        // A key that stays in the service says so, whatever its attributes promise.
+        let secret = || session.slot.secret(&object).map_err(|Refusal(value)| match value {
+            CKR_KEY_UNEXTRACTABLE | CKR_TOKEN_WRITE_PROTECTED => Refusal(CKR_ATTRIBUTE_SENSITIVE),
+            value => Refusal(value),
+        });
         Wanted::new(template, count)?.answer(|kind| object.value(module.features, kind, secret))
     }
 

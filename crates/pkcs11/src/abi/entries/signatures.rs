@@ -33,7 +33,7 @@ fn begin(
     demand(place.is_none() && (!signs || operations.awaited.is_none()), CKR_OPERATION_ACTIVE)?;
     let Ready { row, key, engine, wants_pin } =
         ready(module, session, &mechanism, what, key, signature::purpose)?;
-    let running = Signing::begin(module.features, row, &mechanism, engine)?;
+    let running = Signing::begin(module.features, row, &mechanism, engine, signs)?;
     *place = Some(Keyed { running, key, wants_pin: wants_pin && signs });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The public attributes of an object, which lie in the file in the clear.
+//! The public attributes of an object of a token, as they lie in a store's file in the clear, and as messages carry them.
 //!
 //! | bytes | meaning |
 //! | ---: | --- |
@@ -20,12 +20,46 @@
 //! Other tags are kept as they are. Numbers are big-endian.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use crate::Error;
-use crate::names::MOST_LABEL_BYTES;
+/// The most bytes of a label, of an application's identifier, or of the name of a kind.
+pub const MOST_LABEL_BYTES: usize = 255;
 
 /// The most bytes of an object's attributes.
-pub const MOST_BYTES: usize = 64 << 10;
+const MOST_BYTES: usize = 64 << 10;
+
+/// Why attributes can't be encoded or decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttributesError {
+    /// A value is longer than it may be.
+    TooLong {
+        /// The value.
+        what: &'static str,
+        /// The most bytes.
+        most: usize,
+    },
+    /// The bytes are no encoding of attributes.
+    Malformed,
+    /// One of [`Attributes::others`] has a tag with another meaning.
+    Tag(u16),
+}
+
+impl fmt::Display for AttributesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttributesError::TooLong { what, most } => write!(f, "{what}: {most} bytes at most"),
+            AttributesError::Malformed => f.write_str("the attributes of an object can't be understood"),
+            AttributesError::Tag(tag) => {
+                write!(f, "the attribute {tag} has a meaning of its own: take another tag")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AttributesError {}
+
+type Error = AttributesError;
 
 mod tag {
     pub const LABEL: u16 = 1;
@@ -57,6 +91,21 @@ pub mod usage {
     pub const WRAP: u32 = 1 << 5;
     /// The key may unwrap other keys.
     pub const UNWRAP: u32 = 1 << 6;
+    /// Returns all usages that keys of a kind have; none for a kind that is not known.
+    pub fn of_kind(kind: &str) -> u32 {
+        match kind {
+            "aes" => ENCRYPT | DECRYPT | SIGN | VERIFY | WRAP | UNWRAP,
+            "chacha20-poly1305" | "aes-xts" | "3des" => ENCRYPT | DECRYPT,
+            "hmac" | "p-256" | "p-384" | "p-521" => SIGN | VERIFY | DERIVE,
+            "ed25519" => SIGN | VERIFY,
+            "x25519" | "hkdf" => DERIVE,
+            // HMAC with one hash alone, as PKCS #11 has such keys.
+            kind if kind.starts_with("hmac-") => SIGN | VERIFY,
+            "rsa" => SIGN | VERIFY | ENCRYPT | DECRYPT | WRAP | UNWRAP,
+            _ => 0,
+        }
+    }
+
     /// The names of usages, by their bits from the lowest.
     pub const NAMES: [&str; 7] = ["encrypt", "decrypt", "sign", "verify", "derive", "wrap", "unwrap"];
 }
@@ -64,7 +113,7 @@ pub mod usage {
 /// The public attributes of an object.
 ///
 /// ```
-/// use millstream_store::{Attributes, usage};
+/// use millstream_protocol::{Attributes, usage};
 ///
 /// let attributes = Attributes {
 ///     label: "server".into(),
@@ -73,7 +122,7 @@ pub mod usage {
 ///     ..Attributes::default()
 /// };
 /// assert_eq!(Attributes::decode(&attributes.encode()?)?, attributes);
-/// # Ok::<(), millstream_store::Error>(())
+/// # Ok::<(), millstream_protocol::AttributesError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
@@ -81,7 +130,7 @@ pub struct Attributes {
     pub label: String,
     /// The identifier that an application gave, as PKCS #11's `CKA_ID`. It may be empty.
     pub id: Vec<u8>,
-    /// The kind of key, as `aes` or `p-256`. The store does not interpret it.
+    /// The kind of key, as `aes` or `p-256`. The store itself does not interpret it.
     pub kind: String,
     /// The key's length in bits.
     pub bits: u32,
@@ -95,7 +144,7 @@ pub struct Attributes {
     pub created: u64,
     /// The public key, a `SubjectPublicKeyInfo` in DER. It is empty for secret keys.
     pub public_key: Vec<u8>,
-    /// Attributes that this crate does not know, by their tags.
+    /// Attributes that have no field here, by their tags.
     pub others: BTreeMap<u16, Vec<u8>>,
 }
 
@@ -103,13 +152,13 @@ impl Attributes {
     /// Encodes the attributes. Equal ones have equal bytes.
     ///
     /// # Errors
-    /// [`Error::TooLong`]; [`Error::Malformed`] when one of `others` has a tag of this crate.
-    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+    /// [`AttributesError::TooLong`] and [`AttributesError::Tag`].
+    pub fn encode(&self) -> Result<Vec<u8>, AttributesError> {
         check("label", self.label.len(), MOST_LABEL_BYTES)?;
         check("identifier", self.id.len(), MOST_LABEL_BYTES)?;
         check("kind of key", self.kind.len(), MOST_LABEL_BYTES)?;
-        if self.others.keys().any(|tag| *tag <= tag::PUBLIC_KEY) {
-            return Err(Error::Malformed("an attribute's tag"));
+        if let Some(tag) = self.others.keys().find(|tag| **tag <= tag::PUBLIC_KEY) {
+            return Err(Error::Tag(*tag));
         }
         let flags = (u8::from(self.exportable) * EXPORTABLE) | (u8::from(self.never_outside) * NEVER_OUTSIDE);
         let mut bytes = Vec::with_capacity(128 + self.public_key.len());
@@ -138,8 +187,8 @@ impl Attributes {
     /// Decodes attributes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] when the bytes are no encoding of attributes.
-    pub fn decode(mut bytes: &[u8]) -> Result<Self, Error> {
+    /// [`AttributesError::Malformed`] when the bytes are no encoding of attributes.
+    pub fn decode(mut bytes: &[u8]) -> Result<Self, AttributesError> {
         let mut attributes = Attributes::default();
         let mut last = 0;
         while !bytes.is_empty() {
@@ -178,7 +227,7 @@ impl Attributes {
     }
 }
 
-const BAD: Error = Error::Malformed("the attributes of an object");
+const BAD: Error = Error::Malformed;
 
 /// Takes the first field off the bytes.
 fn field<'a>(bytes: &mut &'a [u8]) -> Option<(u16, &'a [u8])> {
@@ -224,13 +273,13 @@ mod tests {
             assert!(cut.is_ok_and(|cut| cut != attributes) || Attributes::decode(&bytes[..len]).is_err());
         }
         let twice = [&bytes[..], &bytes[..]].concat();
-        assert!(matches!(Attributes::decode(&twice), Err(Error::Malformed(_))));
+        assert_eq!(Attributes::decode(&twice), Err(Error::Malformed));
     }
 
     #[test]
     fn tags_of_this_crate_and_long_values_are_refused() {
         let clash = Attributes { others: [(3, vec![1])].into(), ..Attributes::default() };
-        assert!(matches!(clash.encode(), Err(Error::Malformed(_))));
+        assert_eq!(clash.encode(), Err(Error::Tag(3)));
         let long = Attributes { label: "x".repeat(256), ..Attributes::default() };
         assert!(matches!(long.encode(), Err(Error::TooLong { what: "label", most: 255 })));
         let long = Attributes { others: [(99, vec![1; 65536])].into(), ..Attributes::default() };

@@ -1,0 +1,118 @@
+//! Lists backups, removes them, keeps the newest, and wraps their keys anew.
+
+use std::collections::BTreeMap;
+
+use millstream_cpu::Features;
+use millstream_files::envelope::{Head, Identity, Recipient};
+
+use crate::error::Error;
+use crate::get::{self, Get};
+use crate::location::Location;
+use crate::manifest::{self, Index, Manifest};
+use crate::put::is_own;
+use crate::store::Store;
+
+/// A backup, or the beginning of one.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The place.
+    pub location: Location,
+    /// The index of a whole backup; none for the beginning of one.
+    pub index: Option<Index>,
+}
+
+/// Lists the backups under a name, whole or not, the oldest first and those that are not whole at the end. This takes no key.
+///
+/// # Errors
+/// Those of the store; [`Error::Manifest`] and [`Error::Signature`] for a manifest that was changed.
+pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<Found>, Error> {
+    let mut names = BTreeMap::new();
+    for meta in store.list(&under.path)? {
+        let Some(parent) = meta.location.parent() else { continue };
+        match meta.location.filename() {
+            Some("manifest") => *names.entry(parent).or_insert(true) = true,
+            Some("draft") => {
+                names.entry(parent).or_insert(false);
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for (path, whole) in names {
+        let location = under.below(path);
+        let index = if whole {
+            match store.find(&location.manifest())? {
+                Some(bytes) => Some(Manifest::read(features, &bytes, None)?.index),
+                // Somebody removed it meanwhile.
+                None => continue,
+            }
+        } else {
+            None
+        };
+        found.push(Found { location, index });
+    }
+    found.sort_by_key(|found| found.index.as_ref().map_or(u64::MAX, |index| index.created));
+    Ok(found)
+}
+
+/// Removes a backup, or the beginning of one: the manifest first, so that nobody takes what is left for whole.
+///
+/// # Errors
+/// [`Error::Missing`]; those of the store.
+pub fn remove(store: &Store, location: &Location) -> Result<(), Error> {
+    location.check_named()?;
+    let objects: Vec<_> =
+        store.list(&location.path)?.into_iter().filter(|meta| is_own(location, &meta.location)).collect();
+    if objects.is_empty() {
+        return Err(Error::Missing { name: location.address.clone(), partial: false });
+    }
+    store.delete(&location.manifest())?;
+    let draft = location.draft();
+    for meta in objects.iter().filter(|meta| meta.location != draft) {
+        store.delete(&meta.location)?;
+    }
+    store.delete(&draft)
+}
+
+/// Removes all backups under a name but the newest `keep`, and with `partial` the interrupted ones. Returns what was removed.
+///
+/// # Errors
+/// Those of [`list()`](list) and [`remove`].
+pub fn prune(
+    store: &Store,
+    under: &Location,
+    features: Features,
+    keep: usize,
+    partial: bool,
+    dry: bool,
+) -> Result<Vec<Found>, Error> {
+    let (whole, begun): (Vec<_>, Vec<_>) =
+        list(store, under, features)?.into_iter().partition(|found| found.index.is_some());
+    let old = whole.len().saturating_sub(keep);
+    let mut removed: Vec<Found> = whole.into_iter().take(old).collect();
+    if partial {
+        removed.extend(begun);
+    }
+    if !dry {
+        removed.iter().try_for_each(|found| remove(store, &found.location))?;
+    }
+    Ok(removed)
+}
+
+/// Wraps a backup's data key for other recipients. No segment changes, and neither does the verifier.
+///
+/// # Errors
+/// As for [`get()`](get::get); those of the store.
+pub fn rekey(
+    store: &Store,
+    location: &Location,
+    options: &Get,
+    identities: &[Identity<'_>],
+    recipients: &[Recipient<'_>],
+) -> Result<(), Error> {
+    let features = options.features();
+    let opened = get::open(store, location, options, identities)?;
+    let keys = Head::wrap(features, &opened.key, recipients)?;
+    let encoded = manifest::encode(features, &opened.key, keys, &opened.index, &opened.details)?;
+    store.put(&location.manifest(), encoded.into())
+}

@@ -1,0 +1,12 @@
+//! The PKCS #11 module over the tokens of a real service: every operation with a key that stays there, compared with one of this process,
+//! and accidents of the service, of the policy and of the program.
+
+mod accidents;
+mod bed;
+mod keys;
+mod pins;
+mod raw;
+#[allow(dead_code)]
+#[path = "../isolated/service.rs"]
+mod service;
+mod ten_thousand;

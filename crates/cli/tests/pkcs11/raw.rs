@@ -1,0 +1,265 @@
+//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305, and asynchronous sessions, by the functions themselves.
+#![allow(non_snake_case, unsafe_code)]
+
+use std::ptr::null_mut;
+
+use cryptoki_sys::*;
+
+use crate::bed::{PIN, alone, make};
+
+/// The functions of version 3.2, from the module that is linked into this test.
+struct Functions(CK_FUNCTION_LIST_3_2);
+
+macro_rules! call {
+    ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the pointers are those of values that outlive the call, with their lengths.
+        unsafe { ($functions.0.$name.unwrap())($($argument),*) }
+    };
+}
+
+macro_rules! good {
+    ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {
+        assert_eq!(call!($functions, $name($($argument),*)), CKR_OK, stringify!($name))
+    };
+}
+
+type Value = (CK_ATTRIBUTE_TYPE, Vec<u8>);
+
+fn number(kind: CK_ATTRIBUTE_TYPE, value: CK_ULONG) -> Value {
+    (kind, value.to_ne_bytes().to_vec())
+}
+
+fn attributes(values: &[Value]) -> Vec<CK_ATTRIBUTE> {
+    let one = |(kind, value): &Value| CK_ATTRIBUTE {
+        type_: *kind,
+        pValue: value.as_ptr().cast_mut().cast(),
+        ulValueLen: value.len() as CK_ULONG,
+    };
+    values.iter().map(one).collect()
+}
+
+impl Functions {
+    fn get() -> Self {
+        let mut interface = null_mut();
+        let mut version = CK_VERSION { major: 3, minor: 2 };
+        // SAFETY: the arguments are a name that may be NULL, a version, and a place.
+        let got =
+            unsafe { millstream_pkcs11::abi::C_GetInterface(null_mut(), &mut version, &mut interface, 0) };
+        assert_eq!(got, CKR_OK);
+        // SAFETY: the interface of that version has such a list.
+        let functions = Functions(unsafe { *(*interface).pFunctionList.cast::<CK_FUNCTION_LIST_3_2>() });
+        good!(functions, C_Initialize(null_mut()));
+        let mut count = 0;
+        good!(functions, C_GetSlotList(1, null_mut(), &mut count));
+        functions
+    }
+
+    fn session(&self, flags: CK_FLAGS) -> CK_SESSION_HANDLE {
+        let mut session = 0;
+        let flags = flags | CKF_SERIAL_SESSION | CKF_RW_SESSION;
+        good!(self, C_OpenSession(0, flags, null_mut(), None, &mut session));
+        session
+    }
+
+    fn logged_in(&self) -> CK_SESSION_HANDLE {
+        let session = self.session(0);
+        let mut pin = PIN.as_bytes().to_vec();
+        good!(self, C_Login(session, CKU_USER, pin.as_mut_ptr(), pin.len() as CK_ULONG));
+        session
+    }
+
+    fn secret(&self, session: CK_SESSION_HANDLE, key_type: CK_KEY_TYPE, value: &[u8], in_token: bool) -> u64 {
+        self.secret_with(session, key_type, value, in_token, &[])
+    }
+
+    fn secret_with(
+        &self,
+        session: CK_SESSION_HANDLE,
+        key_type: CK_KEY_TYPE,
+        value: &[u8],
+        in_token: bool,
+        more: &[Value],
+    ) -> u64 {
+        let values = [
+            number(CKA_CLASS, CKO_SECRET_KEY),
+            number(CKA_KEY_TYPE, key_type),
+            (CKA_TOKEN, vec![u8::from(in_token)]),
+            (CKA_VALUE, value.to_vec()),
+        ];
+        let values = [&values[..], more].concat();
+        let (mut template, mut key) = (attributes(&values), 0);
+        good!(self, C_CreateObject(session, template.as_mut_ptr(), template.len() as CK_ULONG, &mut key));
+        key
+    }
+
+    /// Encrypts or decrypts at once.
+    fn cipher(
+        &self,
+        session: CK_SESSION_HANDLE,
+        encrypts: bool,
+        mut mechanism: CK_MECHANISM,
+        key: u64,
+        text: &[u8],
+    ) -> Result<Vec<u8>, CK_RV> {
+        let (mut out, mut len) = (vec![0; text.len() + 64], text.len() as CK_ULONG + 64);
+        let (at, n) = (text.as_ptr().cast_mut(), text.len() as CK_ULONG);
+        let ended = if encrypts {
+            good!(self, C_EncryptInit(session, &mut mechanism, key));
+            call!(self, C_Encrypt(session, at, n, out.as_mut_ptr(), &mut len))
+        } else {
+            good!(self, C_DecryptInit(session, &mut mechanism, key));
+            call!(self, C_Decrypt(session, at, n, out.as_mut_ptr(), &mut len))
+        };
+        out.truncate(len as usize);
+        if ended == CKR_OK { Ok(out) } else { Err(ended) }
+    }
+}
+
+fn with<T>(mechanism: CK_MECHANISM_TYPE, parameter: &mut T) -> CK_MECHANISM {
+    CK_MECHANISM {
+        mechanism,
+        pParameter: std::ptr::from_mut(parameter).cast(),
+        ulParameterLen: size_of::<T>() as CK_ULONG,
+    }
+}
+
+fn bare(mechanism: CK_MECHANISM_TYPE) -> CK_MECHANISM {
+    CK_MECHANISM { mechanism, pParameter: null_mut(), ulParameterLen: 0 }
+}
+
+#[test]
+fn ciphers_that_few_clients_know_give_what_they_give_here() {
+    alone("raw::ciphers_that_few_clients_know_give_what_they_give_here", |bed| {
+        let service = bed.serve();
+        make(&service);
+        let functions = Functions::get();
+        let session = functions.logged_in();
+        let long: Vec<u8> = (0..150_001u32).map(|i| (i * 5) as u8).collect();
+        let both = |key_type, value: &[u8]| {
+            [true, false].map(|in_token| functions.secret(session, key_type, value, in_token))
+        };
+        let xts_key: Vec<u8> = (0..64).collect();
+        let (mut nonce, mut aad) = ([9u8; 12], *b"header");
+        let mut chacha = CK_SALSA20_CHACHA20_POLY1305_PARAMS {
+            pNonce: nonce.as_mut_ptr(),
+            ulNonceLen: 12,
+            pAAD: aad.as_mut_ptr(),
+            ulAADLen: 6,
+        };
+        let mut counter = CK_AES_CTR_PARAMS { ulCounterBits: 128, cb: [0xff; 16] };
+        let mut tweak = [4u8; 16];
+        for (keys, mechanism) in [
+            (both(CKK_CHACHA20, &[7; 32]), with(CKM_CHACHA20_POLY1305, &mut chacha)),
+            (both(CKK_AES, &[8; 16]), with(CKM_AES_CTR, &mut counter)),
+            (both(CKK_AES_XTS, &xts_key), with(CKM_AES_XTS, &mut tweak)),
+        ] {
+            for len in [16, 33, 65_536, long.len()] {
+                let text = &long[..len];
+                let [there, here] =
+                    keys.map(|key| functions.cipher(session, true, mechanism, key, text).unwrap());
+                assert!(there == here, "{:#x} of {len} bytes", mechanism.mechanism);
+                let back = functions.cipher(session, false, mechanism, keys[0], &there).unwrap();
+                assert!(back == text, "{:#x} of {len} bytes", mechanism.mechanism);
+            }
+        }
+        // A counter mode in parts that are no whole blocks.
+        let key = functions.secret(session, CKK_AES, &[8; 16], true);
+        let mut mechanism = with(CKM_AES_CTR, &mut counter);
+        let whole = functions.cipher(session, true, mechanism, key, &long).unwrap();
+        good!(functions, C_EncryptInit(session, &mut mechanism, key));
+        let mut out = Vec::new();
+        for part in long.chunks(7_777) {
+            let (mut done, mut len) = (vec![0; part.len()], part.len() as CK_ULONG);
+            let at = part.as_ptr().cast_mut();
+            good!(functions, C_EncryptUpdate(session, at, len, done.as_mut_ptr(), &mut len));
+            out.extend(done);
+        }
+        let (mut end, mut len) = ([0; 16], 16);
+        good!(functions, C_EncryptFinal(session, end.as_mut_ptr(), &mut len));
+        assert!(out == whole && len == 0);
+        // A key that decrypts alone does that where it does not take keystream, and no more.
+        let uses = [(CKA_ENCRYPT, vec![0]), (CKA_DECRYPT, vec![1])];
+        let reads = functions.secret_with(session, CKK_AES, &[8; 16], true, &uses);
+        let begun = call!(functions, C_DecryptInit(session, &mut mechanism, reads));
+        assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
+        let (mut iv, text) = ([5u8; 16], &long[..4096]);
+        let mut cbc = with(CKM_AES_CBC, &mut iv);
+        let sealed = functions.cipher(session, true, cbc, key, text).unwrap();
+        assert!(functions.cipher(session, false, cbc, reads, &sealed).unwrap() == text);
+        let begun = call!(functions, C_EncryptInit(session, &mut cbc, reads));
+        assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
+    });
+}
+
+#[test]
+fn one_thread_has_sixty_four_signatures_in_flight() {
+    alone("raw::one_thread_has_sixty_four_signatures_in_flight", |bed| {
+        let mut service = bed.serve();
+        make(&service);
+        let functions = Functions::get();
+        let session = functions.logged_in();
+        let (stays, size) = ((CKA_TOKEN, vec![1]), number(CKA_MODULUS_BITS, 2048));
+        let params = (CKA_EC_PARAMS, b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07".to_vec());
+        let cases = [
+            (CKM_RSA_PKCS_KEY_PAIR_GEN, size, CKM_SHA256_RSA_PKCS),
+            (CKM_EC_KEY_PAIR_GEN, params, CKM_ECDSA_SHA256),
+        ];
+        let sessions: Vec<_> = (0..64).map(|_| functions.session(CKF_ASYNC_SESSION)).collect();
+        for (generate, how, sign) in cases {
+            let (public, private) = ([how], [stays.clone()]);
+            let (mut public, mut private) = (attributes(&public), attributes(&private));
+            let (mut public_key, mut private_key) = (0, 0);
+            good!(
+                functions,
+                C_GenerateKeyPair(
+                    session,
+                    &mut bare(generate),
+                    public.as_mut_ptr(),
+                    1,
+                    private.as_mut_ptr(),
+                    1,
+                    &mut public_key,
+                    &mut private_key
+                )
+            );
+            let mut places = vec![[0u8; 256]; sessions.len()];
+            for restarted in [false, true] {
+                if restarted {
+                    drop(service);
+                    service = bed.serve();
+                }
+                for (i, (session, place)) in sessions.iter().zip(&mut places).enumerate() {
+                    good!(functions, C_SignInit(*session, &mut bare(sign), private_key));
+                    let (mut text, mut len) = ([i as u8; 9], 256);
+                    let begun = call!(
+                        functions,
+                        C_Sign(*session, text.as_mut_ptr(), 9, place.as_mut_ptr(), &mut len)
+                    );
+                    assert_eq!(begun, CKR_PENDING);
+                }
+                for (i, (session, place)) in sessions.iter().zip(&mut places).enumerate() {
+                    let mut data = CK_ASYNC_DATA {
+                        ulVersion: 0,
+                        pValue: null_mut(),
+                        ulValue: 0,
+                        hObject: 0,
+                        hAdditionalObject: 0,
+                    };
+                    let name = c"C_Sign".as_ptr().cast_mut().cast();
+                    loop {
+                        match call!(functions, C_AsyncComplete(*session, name, &mut data)) {
+                            CKR_PENDING => {}
+                            ended => break assert_eq!(ended, CKR_OK),
+                        }
+                    }
+                    good!(functions, C_VerifyInit(*session, &mut bare(sign), public_key));
+                    let mut text = [i as u8; 9];
+                    good!(
+                        functions,
+                        C_Verify(*session, text.as_mut_ptr(), 9, place.as_mut_ptr(), data.ulValue)
+                    );
+                }
+            }
+        }
+    });
+}

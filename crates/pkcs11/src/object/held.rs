@@ -1,0 +1,345 @@
+//! A key of a token in the service: what it is loaded for there, and the operations that travel.
+//!
+//! Ref. PKCS #11 v3.2 §6, for what each mechanism does; `millstream::isolated` for how an operation travels.
+
+use std::time::{Duration, Instant};
+
+use cryptoki_sys::*;
+use millstream::Error;
+use millstream::cwq::{Algorithm, Usages};
+use millstream::isolated::{BegunSignature, Chaining, ServiceKey, ServiceKeyError, TokenKey};
+use millstream::modes::Direction;
+use millstream::publickey::weierstrass::Curve;
+use millstream::queue::{Piece, Refusal as Submission};
+use millstream::{DecryptionScheme, InOut, SignatureScheme, algorithm_of};
+
+use super::attributes::Attributes;
+use super::kind::Kind;
+use super::purpose::{AesMode, Purpose, Secret, hash_for};
+use crate::refusal::{Outcome, Refusal, demand, refuse};
+
+/// The usages that a key in the service may have, and the attributes that allow them.
+const USAGES: [(Usages, CK_ATTRIBUTE_TYPE); 5] = [
+    (Usages::ENCRYPT, CKA_ENCRYPT),
+    (Usages::DECRYPT, CKA_DECRYPT),
+    (Usages::SIGN, CKA_SIGN),
+    (Usages::VERIFY, CKA_VERIFY),
+    (Usages::DERIVE, CKA_DERIVE),
+];
+
+/// The most bytes of a message that is sealed or opened at once. The arena, which all threads share, has room for several of those.
+const WHOLE: usize = 1 << 20;
+
+/// The bytes of a piece of a longer one.
+pub const PIECE: usize = 256 << 10;
+
+/// The longest time to wait for room that other threads have.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Loads a key for an algorithm, with these usages.
+type Load = Box<dyn FnOnce(Algorithm, Usages) -> Outcome<TokenKey>>;
+
+/// A key of a token in the service that is not loaded yet.
+pub struct Held(Load);
+
+/// A key that is loaded in the service.
+pub struct Remote {
+    key: TokenKey,
+    /// The bytes of a modulus or of a scalar; 0 for other keys.
+    size: usize,
+}
+
+/// Returns the algorithm in the service for a purpose.
+fn algorithm(purpose: Purpose, kind: Kind) -> Outcome<Algorithm> {
+    Ok(match (purpose, kind) {
+        (Purpose::Hmac(hash), _) => algorithm_of(hash),
+        (Purpose::Aes(AesMode::Ecb), _) => Algorithm::AesEcb,
+        (Purpose::Aes(AesMode::Cbc), _) => Algorithm::AesCbc,
+        (Purpose::Aes(AesMode::Ctr), _) => Algorithm::AesCtr,
+        (Purpose::Xts, _) => Algorithm::AesXts,
+        (Purpose::Cmac, _) => Algorithm::AesCmac,
+        (Purpose::Gcm, _) => Algorithm::AesGcm,
+        (Purpose::ChaCha, _) => Algorithm::ChaCha20Poly1305,
+        (Purpose::Des3(true), _) => Algorithm::DesCbc,
+        (Purpose::Des3(false), _) => Algorithm::DesEcb,
+        // The service has no operation for it, and the key does not come here.
+        (Purpose::Wrap(_), _) => return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED),
+        (Purpose::Pair, Kind::Rsa) => Algorithm::Rsa,
+        (Purpose::Pair, Kind::Curve(Curve::P256)) => Algorithm::P256,
+        (Purpose::Pair, Kind::Curve(Curve::P384)) => Algorithm::P384,
+        (Purpose::Pair, Kind::Curve(Curve::P521)) => Algorithm::P521,
+        (Purpose::Pair, Kind::Ed25519) => Algorithm::Ed25519,
+        (Purpose::Pair, Kind::X25519) => Algorithm::X25519,
+        (Purpose::Pair, Kind::Secret(_)) => return refuse(CKR_KEY_TYPE_INCONSISTENT),
+    })
+}
+
+impl Held {
+    /// Keeps what loads the key.
+    pub fn new(load: impl FnOnce(Algorithm, Usages) -> Outcome<TokenKey> + 'static) -> Self {
+        Held(Box::new(load))
+    }
+
+    /// Loads the key for a purpose, with all usages that its attributes allow.
+    ///
+    /// # Errors
+    /// `CKR_KEY_FUNCTION_NOT_PERMITTED` for what the service does not do with such a key; those of the service.
+    pub fn load(self, purpose: Purpose, kind: Kind, attributes: &Attributes) -> Outcome<Remote> {
+        let algorithm = algorithm(purpose, kind)?;
+        let allowed = USAGES
+            .iter()
+            .filter(|(usage, kind)| attributes.is(*kind) && Usages::of(algorithm).contains(*usage));
+        let usages = allowed.fold(Usages::NONE, |all, (usage, _)| all | *usage);
+        demand(!usages.is_empty(), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+        let size = match kind {
+            Kind::Rsa => attributes.get(CKA_MODULUS).unwrap_or_default().len(),
+            Kind::Curve(curve) => curve.bytes(),
+            _ => 0,
+        };
+        let key = (self.0)(algorithm, usages)?;
+        Ok(Remote { key, size })
+    }
+}
+
+impl Remote {
+    /// Returns the bytes of a modulus or of a scalar.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns true for a key of RSA.
+    pub fn is_rsa(&self) -> bool {
+        self.key.algorithm() == Algorithm::Rsa
+    }
+
+    /// Returns true for a key of X25519.
+    pub fn is_x25519(&self) -> bool {
+        self.key.algorithm() == Algorithm::X25519
+    }
+
+    /// Does something with the key. Where other threads have all of the queue or of its memory, this one waits for its turn.
+    fn with<T>(&self, act: impl Fn(&ServiceKey) -> Result<T, ServiceKeyError>) -> Outcome<T> {
+        let end = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_micros(20);
+        loop {
+            match self.key.with(&act) {
+                Err(ServiceKeyError::Failed(Error::Queue(Submission::Full | Submission::ArenaFull)))
+                    if Instant::now() < end =>
+                {
+                    std::thread::sleep(pause);
+                    pause = (2 * pause).min(Duration::from_millis(2));
+                }
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    /// Takes data through a block mode; `chain` is as long as the mode's initialisation vector.
+    ///
+    /// # Errors
+    /// Those of the service. The data is as it was then.
+    pub fn pass(&self, direction: Direction, chain: &mut [u8], data: &mut [u8]) -> Outcome {
+        let chaining = match self.key.algorithm() {
+            Algorithm::AesEcb | Algorithm::DesEcb => Chaining::None,
+            Algorithm::AesCtr => Chaining::Counter,
+            _ => Chaining::Ciphertext,
+        };
+        // If the key has to be loaded again, all begins anew.
+        let (done, vector) = self.with(|key| {
+            let (mut out, mut vector) = (Secret::new(data.to_vec()), chain.to_vec());
+            key.cipher(direction, chaining, &mut vector, InOut::in_place(&mut out))?;
+            Ok((out, vector))
+        })?;
+        data.copy_from_slice(&done);
+        chain.copy_from_slice(&vector);
+        Ok(())
+    }
+
+    /// Takes a data unit of XTS.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn data_unit(&self, direction: Direction, tweak: &[u8], data: &mut [u8]) -> Outcome {
+        let done = self.with(|key| {
+            let mut out = Secret::new(data.to_vec());
+            key.data_unit(direction, tweak, InOut::in_place(&mut out))?;
+            Ok(out)
+        })?;
+        data.copy_from_slice(&done);
+        Ok(())
+    }
+
+    /// Seals a message in place.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> Outcome<[u8; 16]> {
+        let (out, tag) = self.with(|key| {
+            let mut out = Secret::new(data.to_vec());
+            if out.len() <= WHOLE {
+                let tag = key.seal(nonce, aad, InOut::in_place(&mut out))?;
+                return Ok((out, tag));
+            }
+            let state = pieces(key, Direction::Encrypt, nonce, aad, &mut out)?;
+            let tag = key.tag(&state)?;
+            Ok((out, tag))
+        })?;
+        data.copy_from_slice(&out);
+        Ok(tag)
+    }
+
+    /// Opens a message in place if its tag, which may have been cut, is right.
+    ///
+    /// # Errors
+    /// `CKR_AEAD_DECRYPT_FAILED`; those of the service.
+    pub fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> Outcome {
+        let opened = self.with(|key| {
+            let mut out = Secret::new(data.to_vec());
+            // In pieces keystream is made, which is encryption.
+            let whole = if key.usages().contains(Usages::ENCRYPT) { WHOLE } else { ServiceKey::LONGEST };
+            match tag.try_into() {
+                Ok(tag) if out.len() <= whole => key.open(nonce, aad, InOut::in_place(&mut out), tag)?,
+                _ => {
+                    let state = pieces(key, Direction::Decrypt, nonce, aad, &mut out)?;
+                    if !bool::from(millstream::compare::begins(&key.tag(&state)?, tag)) {
+                        return Err(ServiceKeyError::Authentication);
+                    }
+                }
+            }
+            Ok(out)
+        })?;
+        data.copy_from_slice(&opened);
+        Ok(())
+    }
+
+    /// Encrypts a piece of a message in place; `state` is the mid-state, and before the first piece there is none.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn seal_piece(&self, nonce: &[u8], aad: &[u8], state: &mut Vec<u8>, data: &mut [u8]) -> Outcome {
+        let (out, after) = self.with(|key| {
+            let mut out = Secret::new(data.to_vec());
+            let piece = if state.is_empty() { Piece::First(nonce) } else { Piece::Next(state) };
+            let after = key.partial(Direction::Encrypt, piece, aad, InOut::in_place(&mut out))?;
+            Ok((out, after))
+        })?;
+        data.copy_from_slice(&out);
+        *state = after;
+        Ok(())
+    }
+
+    /// Returns the tag of a message that ends with a mid-state.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn tag(&self, state: &[u8]) -> Outcome<[u8; 16]> {
+        self.with(|key| key.tag(state))
+    }
+
+    /// Adds a piece to a message whose MAC is made, or compared.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn add_to_mac(&self, signs: bool, before: Option<&[u8]>, piece: &[u8]) -> Outcome<Vec<u8>> {
+        self.with(
+            |key| if signs { key.partial_mac(before, piece) } else { key.partial_verify(before, piece) },
+        )
+    }
+
+    /// Returns the MAC of so many bytes.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn mac(&self, before: Option<&[u8]>, last: &[u8], len: usize) -> Outcome<Vec<u8>> {
+        self.with(|key| {
+            let mut mac = vec![0; len];
+            key.mac(before, last, &mut mac)?;
+            Ok(mac)
+        })
+    }
+
+    /// Compares a MAC, or as much of it as there is.
+    ///
+    /// # Errors
+    /// `CKR_SIGNATURE_INVALID`; those of the service.
+    pub fn verify(&self, before: Option<&[u8]>, last: &[u8], mac: &[u8]) -> Outcome {
+        let compared = self.with(|key| match key.verify(before, last, mac) {
+            Err(ServiceKeyError::Authentication) => Ok(false),
+            compared => compared.map(|()| true),
+        })?;
+        demand(compared, CKR_SIGNATURE_INVALID)
+    }
+
+    /// Returns the signature of a digest, or under Ed25519 of a message.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn sign(&self, scheme: SignatureScheme, input: &[u8]) -> Outcome<Vec<u8>> {
+        let (scheme, input) = self.fitted(scheme, input);
+        self.with(|key| key.sign_with(scheme, &input))
+    }
+
+    /// Puts a signature in flight. This does not wait for room: the caller may be the one who has to make it.
+    ///
+    /// # Errors
+    /// Those of the service; `CKR_DEVICE_MEMORY` while as many operations are in flight as fit.
+    pub fn begin_signature(&self, scheme: SignatureScheme, input: &[u8]) -> Outcome<BegunSignature> {
+        let (scheme, input) = self.fitted(scheme, input);
+        Ok(self.key.with(|key| key.begin_signature(scheme, &input))?)
+    }
+
+    /// Returns the scheme and the digest of ECDSA with a length that the hash makes, which is the same number: the leftmost bits count, as many as the order of the
+    /// curve has (FIPS 186-5 §6.4.1).
+    fn fitted(&self, scheme: SignatureScheme, input: &[u8]) -> (SignatureScheme, Vec<u8>) {
+        match scheme {
+            SignatureScheme::Ecdsa { hash, deterministic } if hash.output_len() != input.len() => {
+                // The order of P-521 ends within a byte, and has more bits than any digest that has to be fitted.
+                let counts = &input[..input.len().min(self.size)];
+                let hash = hash_for(counts.len());
+                let zeros = vec![0; hash.output_len().saturating_sub(counts.len())];
+                (SignatureScheme::Ecdsa { hash, deterministic }, [&zeros, counts].concat())
+            }
+            _ => (scheme, input.to_vec()),
+        }
+    }
+
+    /// Decrypts with RSA.
+    ///
+    /// # Errors
+    /// `CKR_ENCRYPTED_DATA_INVALID`; those of the service.
+    pub fn decrypt(&self, scheme: DecryptionScheme<'_>, ciphertext: &[u8]) -> Outcome<Secret> {
+        self.with(|key| key.decrypt(scheme, ciphertext)).map_err(|Refusal(value)| match value {
+            // Data without the padding of OAEP, and a number that is not below the modulus, are no ciphertexts of this key.
+            CKR_AEAD_DECRYPT_FAILED | CKR_DATA_LEN_RANGE | CKR_MECHANISM_PARAM_INVALID => {
+                Refusal(CKR_ENCRYPTED_DATA_INVALID)
+            }
+            value => Refusal(value),
+        })
+    }
+
+    /// Agrees with a peer's public key.
+    ///
+    /// # Errors
+    /// `CKR_MECHANISM_PARAM_INVALID`; those of the service.
+    pub fn agree(&self, peer: &[u8]) -> Outcome<Secret> {
+        self.with(|key| key.agree(peer)).map_err(|Refusal(value)| match value {
+            CKR_DATA_LEN_RANGE => Refusal(CKR_MECHANISM_PARAM_INVALID),
+            value => Refusal(value),
+        })
+    }
+}
+
+/// Takes a long message in pieces, and returns the mid-state after it.
+fn pieces(
+    key: &ServiceKey,
+    direction: Direction,
+    nonce: &[u8],
+    aad: &[u8],
+    data: &mut [u8],
+) -> Result<Vec<u8>, ServiceKeyError> {
+    let mut state = key.partial(direction, Piece::First(nonce), aad, InOut::in_place(&mut []))?;
+    for piece in data.chunks_mut(PIECE) {
+        state = key.partial(direction, Piece::Next(&state), &[], InOut::in_place(piece))?;
+    }
+    Ok(state)
+}

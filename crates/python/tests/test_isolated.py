@@ -1,0 +1,86 @@
+"""Keys that stay in the service. Those tests that need one run with -m service, and with the program that makes one:
+
+    MILLSTREAM_TEST_SERVICE=target/checked/deps/service-… pytest -m service
+
+The program is `crates/columns/tests/service.rs`. What needs no service runs always.
+"""
+
+import hashlib
+import os
+import subprocess
+
+import pyarrow as pa
+import pytest
+from conftest import WORDS, listed
+
+import millstream
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    pin = tmp_path_factory.mktemp("pin") / "pin"
+    pin.write_text("314159\n")
+    program = subprocess.Popen(
+        [os.environ["MILLSTREAM_TEST_SERVICE"], "with-tokens"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MILLSTREAM_SOCKET", program.stdout.readline().strip())
+        patch.setenv("MILLSTREAM_PIN_FILE", str(pin))
+        yield
+    program.stdin.close()
+    assert program.wait(60) == 0
+
+
+def test_without_a_service_there_is_no_key(tmp_path, monkeypatch):
+    monkeypatch.delenv("MILLSTREAM_PIN_FILE", raising=False)
+    with pytest.raises(ValueError, match="MILLSTREAM_PIN_FILE"):
+        millstream.Isolated("web/customers")
+    with pytest.raises(millstream.ServiceError, match="nowhere"):
+        millstream.Isolated("web/customers", pin="314159", socket=str(tmp_path / "nowhere"))
+
+
+@pytest.mark.service
+def test_columns_are_sealed_and_opened(service, column):
+    key = millstream.Isolated("web/customers")
+    assert key.algorithm == "aes-gcm"
+    sealed = millstream.seal(column, key, aad=b"name")
+    assert [None if w is None else w.encode() for w in WORDS] == listed(millstream.open(sealed, millstream.Isolated("customers"), aad=b"name"))
+    with pytest.raises(millstream.AuthenticationError):
+        millstream.open(sealed, millstream.Isolated("web/stream"), aad=b"name")
+
+
+@pytest.mark.service
+def test_codes_are_of_one_key(service):
+    key = millstream.Isolated("web/tokens")
+    tags = listed(millstream.hmac(pa.array(WORDS), key))
+    assert tags == listed(key.sign(WORDS)) and len({tag for tag in tags if tag}) == len({word for word in WORDS if word})
+    assert {len(tag) for tag in tags if tag} == {hashlib.sha256().digest_size}
+
+
+@pytest.mark.service
+def test_names_and_pins_that_are_wrong(service):
+    with pytest.raises(millstream.ServiceError, match="no token"):
+        millstream.Isolated("web/nothing")
+    with pytest.raises(millstream.ServiceError, match="wrong PIN"):
+        millstream.Isolated("web/customers", pin=b"000000")
+
+
+@pytest.mark.service
+def test_engines_and_parquet(service):
+    import duckdb
+    import pyarrow.parquet.encryption as pe
+    import millstream.duckdb
+    import millstream.parquet
+    from millstream import ray
+
+    con = duckdb.connect()
+    millstream.duckdb.register(con, key=[millstream.Isolated("web/customers"), millstream.Isolated("web/tokens")])
+    assert con.execute("SELECT ms_open(ms_seal('Ada')), length(ms_hmac('Ada'))").fetchone() == ("Ada", 64)
+    table = pa.table({"name": WORDS})
+    sealed = ray.Columns("seal", "Isolated", "web/customers", "name")(table)
+    assert ray.Columns("open", "Isolated", "web/customers", "name")(sealed) == table
+    client = millstream.parquet.isolated_client(pe.KmsConnectionConfig())
+    wrapped = client.wrap_key(b"a data key", "web/customers")
+    assert client.unwrap_key(wrapped, "web/customers") == b"a data key"
+    with pytest.raises(millstream.AuthenticationError):
+        client.unwrap_key(wrapped, "web/stream")

@@ -1,0 +1,37 @@
+//! The folder of a store: its file, and the device secret beside it.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::device::{DeviceSecret, Origin};
+use crate::{Error, File};
+
+/// Returns the path of the store's file in its folder.
+pub fn file(folder: &Path) -> PathBuf {
+    folder.join("tokens.redb")
+}
+
+/// Opens the store in a folder, and makes it, the folder and the device secret if they are not there. `open` opens a file that is there,
+/// and may wait until another process has closed it.
+///
+/// # Errors
+/// [`Error`], as of [`File::create`], [`File::open`] and [`DeviceSecret::find_or_make`]; [`Error::Io`] for the folder.
+pub fn open_or_make(
+    folder: &Path,
+    open: impl FnOnce(&Path) -> Result<File, Error>,
+) -> Result<(File, DeviceSecret, Origin), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+    let path = file(folder);
+    let file = match File::create(&path) {
+        Err(Error::Exists(_)) => open(&path)?,
+        file => file?,
+    };
+    // A new secret would open none of the tokens that are there.
+    let (device, origin) = match file.tokens().next() {
+        None => DeviceSecret::find_or_make(folder)?,
+        Some(_) => DeviceSecret::find(folder)?,
+    };
+    Ok((file, device, origin))
+}

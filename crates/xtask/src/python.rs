@@ -1,0 +1,111 @@
+//! The Python package: its wheel, built by maturin, and its tests, with the engines of tables from Python's registry.
+//!
+//! Everything is in a virtual environment below `target`, which is made once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{STACK, at, command, root, run};
+
+/// The packages that the tests need, beside pip's own.
+const PACKAGES: &[&str] = &[
+    "maturin>=1.9,<2",
+    "auditwheel",
+    "pytest",
+    "pyarrow",
+    "duckdb",
+    "polars",
+    "datafusion",
+    "pandas",
+    "cryptography",
+];
+
+/// Builds the wheel, installs it in the environment, and runs the tests.
+///
+/// # Errors
+/// When a package can't be had, the wheel can't be built, or a test fails.
+pub fn python(release: bool) -> Result<(), String> {
+    let environment = root().join("target/python");
+    let program = |name: &str| environment.join("bin").join(name).to_string_lossy().into_owned();
+    // The file is written last, so an environment that was made in part is made again.
+    let whole = environment.join("packages");
+    let wanted = PACKAGES.join("\n");
+    if fs::read_to_string(&whole).is_ok_and(|found| found == wanted) {
+        println!("{} is there already", environment.display());
+    } else {
+        run(command("python3", &["-m", "venv", "--clear", &environment.to_string_lossy()]))?;
+        let mut pip = command(&program("pip"), &["install", "--quiet", "--disable-pip-version-check"]);
+        pip.args(PACKAGES);
+        run(pip)?;
+        fs::write(&whole, &wanted).map_err(at(&whole))?;
+    }
+    let wheels = root().join("target/wheels");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels).map_err(at(&wheels))?;
+    }
+    let crate_folder = root().join("crates/python");
+    let mut maturin = command(&program("maturin"), &["build", "--quiet", "--out", &wheels.to_string_lossy()]);
+    // Optimising the engines takes minutes, and testing the package seconds.
+    maturin.args(["--profile", if release { "release" } else { "tasks" }]);
+    maturin.arg("--manifest-path").arg(crate_folder.join("Cargo.toml"));
+    run(maturin)?;
+    let wheel = only_wheel(&wheels)?;
+    check_tag(command(&program("auditwheel"), &["show", &wheel.to_string_lossy()]), &wheel)?;
+    let mut pip = command(&program("pip"), &["install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(["--force-reinstall", "--no-deps"]).arg(wheel);
+    run(pip)?;
+    let mut pytest = command(&program("python"), &["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    pytest.current_dir(crate_folder).env(STACK.0, STACK.1);
+    run(pytest)
+}
+
+/// Checks that the wheel needs no newer C library, and no other library, than its tag says: auditwheel finds a tag that is no later.
+fn check_tag(mut auditwheel: Command, wheel: &Path) -> Result<(), String> {
+    let output = auditwheel.output().map_err(|error| format!("auditwheel: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    // auditwheel breaks its lines within sentences.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = said
+        .split_once("is consistent with the following platform tag: \"")
+        .and_then(|(_, rest)| rest.split('"').next());
+    let (found, named) = (found.and_then(glibc), glibc(&wheel.to_string_lossy()));
+    match (found, named) {
+        (Some(found), Some(named)) if found <= named => Ok(()),
+        _ => Err(format!(
+            "{}: its tag is not that of a manylinux wheel which auditwheel finds (glibc {named:?} and {found:?}): {said}",
+            wheel.display()
+        )),
+    }
+}
+
+/// Returns the version of the C library in a tag as `manylinux_2_34_x86_64`.
+fn glibc(tag: &str) -> Option<(u32, u32)> {
+    let mut numbers = tag.rsplit_once("manylinux_")?.1.split('_').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// Returns the wheel that was built.
+fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
+    let entries = fs::read_dir(folder).map_err(at(folder))?;
+    let mut wheels = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "whl"));
+    match (wheels.next(), wheels.next()) {
+        (Some(wheel), None) => Ok(wheel),
+        _ => Err(format!("{}: not one wheel", folder.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_tells_the_version_of_the_c_library() {
+        assert_eq!(glibc("millstream-0.1.0-cp39-abi3-manylinux_2_34_x86_64.whl"), Some((2, 34)));
+        assert_eq!(glibc("manylinux_2_5_x86_64"), Some((2, 5)));
+        assert_eq!(glibc("millstream-0.1.0-cp39-abi3-linux_x86_64.whl"), None);
+    }
+}
