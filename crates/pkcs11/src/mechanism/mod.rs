@@ -3,6 +3,7 @@
 //! Ref. PKCS #11 v3.2 §6.
 
 pub mod parameters;
+pub mod tls;
 
 use cryptoki_sys::*;
 use millstream::hash::Hash;
@@ -55,6 +56,21 @@ pub enum Way {
     Hkdf(bool),
     /// PBKDF2.
     Pbkdf2,
+    /// A premaster secret of TLS for RSA.
+    TlsPreMaster,
+    /// A master secret of TLS 1.2.
+    TlsMaster {
+        /// True for an extended one.
+        extended: bool,
+        /// True where the premaster secret is one of RSA, with a version in front.
+        of_rsa: bool,
+    },
+    /// The keys of a connection of TLS 1.2; true with the initialisation vectors.
+    TlsKeys(bool),
+    /// The derivation of exported keys of TLS 1.2.
+    TlsKdf,
+    /// The MAC of a `Finished` message of TLS 1.2.
+    TlsMac,
     /// A new secret key of a type.
     MakeSecret(CK_KEY_TYPE),
     /// A new key pair of RSA.
@@ -76,7 +92,7 @@ pub struct Row {
     pub flags: CK_FLAGS,
 }
 
-const SIGNS: CK_FLAGS = CKF_SIGN | CKF_VERIFY;
+const SIGNS: CK_FLAGS = CKF_SIGN | CKF_VERIFY | CKF_MESSAGE_SIGN | CKF_MESSAGE_VERIFY;
 const CRYPTS: CK_FLAGS = CKF_ENCRYPT | CKF_DECRYPT;
 const WRAPS: CK_FLAGS = CKF_WRAP | CKF_UNWRAP;
 const MESSAGES: CK_FLAGS = CKF_MESSAGE_ENCRYPT | CKF_MESSAGE_DECRYPT;
@@ -89,6 +105,7 @@ const RSA: (CK_ULONG, CK_ULONG) = (1024, 4096);
 const EC: (CK_ULONG, CK_ULONG) = (256, 521);
 const EC255: (CK_ULONG, CK_ULONG) = (255, 255);
 const SECRET: (CK_ULONG, CK_ULONG) = (1, 4096);
+const TLS: (CK_ULONG, CK_ULONG) = (tls::MASTER as CK_ULONG, tls::MASTER as CK_ULONG);
 
 const fn row(mechanism: CK_MECHANISM_TYPE, way: Way, keys: (CK_ULONG, CK_ULONG), flags: CK_FLAGS) -> Row {
     Row { mechanism, way, keys, flags }
@@ -163,6 +180,32 @@ const OTHERS: &[Row] = &[
     row(CKM_ECDH1_COFACTOR_DERIVE, Way::Ecdh, (255, 521), CKF_DERIVE | CURVES),
     row(CKM_HKDF_DERIVE, Way::Hkdf(false), SECRET, CKF_DERIVE),
     row(CKM_HKDF_DATA, Way::Hkdf(true), SECRET, CKF_DERIVE),
+    row(CKM_TLS_PRE_MASTER_KEY_GEN, Way::TlsPreMaster, TLS, CKF_GENERATE),
+    row(CKM_TLS12_MASTER_KEY_DERIVE, Way::TlsMaster { extended: false, of_rsa: true }, TLS, CKF_DERIVE),
+    row(
+        CKM_TLS12_MASTER_KEY_DERIVE_DH,
+        Way::TlsMaster { extended: false, of_rsa: false },
+        SECRET,
+        CKF_DERIVE,
+    ),
+    row(
+        CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE,
+        Way::TlsMaster { extended: true, of_rsa: true },
+        TLS,
+        CKF_DERIVE,
+    ),
+    row(
+        CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE_DH,
+        Way::TlsMaster { extended: true, of_rsa: false },
+        SECRET,
+        CKF_DERIVE,
+    ),
+    row(CKM_TLS12_KEY_AND_MAC_DERIVE, Way::TlsKeys(true), TLS, CKF_DERIVE),
+    row(CKM_TLS12_KEY_SAFE_DERIVE, Way::TlsKeys(false), TLS, CKF_DERIVE),
+    row(CKM_TLS12_KDF, Way::TlsKdf, SECRET, CKF_DERIVE),
+    row(CKM_TLS_KDF, Way::TlsKdf, SECRET, CKF_DERIVE),
+    row(CKM_TLS12_MAC, Way::TlsMac, TLS, SIGNS),
+    row(CKM_TLS_MAC, Way::TlsMac, TLS, SIGNS),
     row(CKM_PKCS5_PBKD2, Way::Pbkdf2, NO_KEY, CKF_GENERATE),
     row(CKM_AES_KEY_GEN, Way::MakeSecret(CKK_AES), AES, CKF_GENERATE),
     row(CKM_AES_XTS_KEY_GEN, Way::MakeSecret(CKK_AES_XTS), (32, 64), CKF_GENERATE),

@@ -58,7 +58,7 @@ enum Whole {
 ///
 /// # Errors
 /// `CKR_MECHANISM_INVALID` for one that neither encrypts nor wraps.
-pub fn purpose(way: Way) -> Outcome<Purpose> {
+pub fn purpose(way: Way, _: &Mechanism<'_>) -> Outcome<Purpose> {
     Ok(match way {
         Way::AesBlocks(mode, _) => Purpose::Aes(mode),
         Way::AesCtr => Purpose::Aes(AesMode::Ctr),

@@ -16,6 +16,7 @@ use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
 use super::cipher::Ciphering;
+use super::tls;
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Salt};
 use crate::mechanism::{self, Way};
@@ -96,6 +97,10 @@ pub fn generate(
             let mut value = Zeroizing::new(vec![0; len]);
             millstream::random(&mut value)?;
             value
+        }
+        Way::TlsPreMaster => {
+            given.set_default(CKA_KEY_TYPE, &CKK_GENERIC_SECRET.to_ne_bytes());
+            tls::premaster(mechanism)?
         }
         Way::Pbkdf2 => {
             let wanted = parameters::pbkdf2(mechanism)?;
@@ -268,6 +273,14 @@ pub fn derive(
                     Zeroizing::new(shared[cut..].to_vec())
                 }
             }
+        }
+        Way::TlsMaster { .. } | Way::TlsKdf => {
+            let secret = base.secret.ok_or(Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED))?;
+            let said = match (row.way, said) {
+                (Way::TlsKdf, said) => Some(secret_len(Kind::of(&given)?, said)?),
+                (_, said) => said.map(|said| usize::try_from(said).unwrap_or(usize::MAX)),
+            };
+            tls::derive(features, row.way, mechanism, secret, said)?
         }
         Way::Hkdf(_) => {
             let wanted = parameters::hkdf(mechanism)?;

@@ -6,6 +6,7 @@ pub mod keys;
 pub mod message;
 pub mod pending;
 pub mod signature;
+pub mod tls;
 
 use std::sync::Arc;
 
@@ -42,6 +43,10 @@ pub struct Operations {
     pub seal: Option<Messages>,
     /// Messages that are decrypted.
     pub open: Option<Messages>,
+    /// Messages that are signed.
+    pub sign_messages: Option<SignedMessages>,
+    /// Messages whose signatures are verified.
+    pub verify_messages: Option<SignedMessages>,
 }
 
 /// An operation, and the key that it is done with.
@@ -51,6 +56,18 @@ pub struct Keyed<T> {
     /// The key.
     pub key: Arc<Object>,
     /// True while the key wants the PIN for this one operation and has not got it.
+    pub wants_pin: bool,
+}
+
+/// Messages that are signed, or whose signatures are verified, with one key.
+pub struct SignedMessages {
+    /// The state before the first byte of each message.
+    pub start: Signing,
+    /// The message that was begun in parts.
+    pub begun: Option<Signing>,
+    /// True if the key wants the PIN for each message.
+    pub always_wants_pin: bool,
+    /// True while the key wants it for the next message and has not got it.
     pub wants_pin: bool,
 }
 

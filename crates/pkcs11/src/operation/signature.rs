@@ -9,7 +9,7 @@ use cryptoki_sys::*;
 use millstream::aes::CmacState;
 use millstream::compare::begins;
 use millstream::hash::{Hash, Hasher};
-use millstream::hmac::Hmac;
+use millstream::hmac::{Hmac, HmacKey};
 use millstream::isolated::ServiceKey;
 use millstream::publickey::ecdsa::Message;
 use millstream::publickey::ed25519::{self, Rules, Scheme};
@@ -17,8 +17,10 @@ use millstream::publickey::rsa;
 use millstream::{Features, SignatureScheme, SystemRandom};
 
 use super::cipher::padded;
+use super::tls;
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Eddsa};
+use crate::mechanism::tls::Mac;
 use crate::mechanism::{Row, Way};
 use crate::object::Remote;
 use crate::object::engine::Engine;
@@ -43,6 +45,8 @@ pub struct Signing {
 pub enum Signer {
     /// A tag of so many bytes.
     Mac(usize),
+    /// The tag of a `Finished` message of TLS over the hash of the handshake.
+    Finished(Mac),
     RsaPkcs,
     RsaRaw,
     RsaHashed(Hash),
@@ -94,8 +98,9 @@ impl RemoteMac {
 ///
 /// # Errors
 /// `CKR_MECHANISM_INVALID` for one that signs nothing.
-pub fn purpose(way: Way) -> Outcome<Purpose> {
+pub fn purpose(way: Way, mechanism: &Mechanism<'_>) -> Outcome<Purpose> {
     Ok(match way {
+        Way::TlsMac => Purpose::Hmac(Mac::read(mechanism)?.hash),
         Way::Hmac(hash, _) => Purpose::Hmac(hash),
         Way::Cmac(_) => Purpose::Cmac,
         Way::RsaPkcs | Way::RsaRaw | Way::RsaHashed(_) | Way::RsaPss(_) | Way::Ecdsa(_) | Way::Eddsa => {
@@ -135,6 +140,9 @@ impl Signing {
                 (Signer::Mac(tag(general, hash.output_len())?), remote(hash.output_len()))
             }
             (Way::Cmac(general), Engine::Remote(_)) => (Signer::Mac(tag(general, 16)?), remote(16)),
+            (Way::TlsMac, Engine::Hmac(_)) => (Signer::Finished(Mac::read(mechanism)?), whole()),
+            // The bytes of a key that is used in the service are not for derivations in this process.
+            (Way::TlsMac, _) => return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED),
             (Way::RsaPss(hash), _) => {
                 let pss = parameters::pss(mechanism, hash)?;
                 (Signer::RsaPss(pss), hash.map_or_else(whole, hashed))
@@ -158,6 +166,7 @@ impl Signing {
     pub fn len(&self) -> usize {
         match (&self.signer, &*self.engine) {
             (Signer::Mac(len), _) => *len,
+            (Signer::Finished(mac), _) => mac.len,
             (_, Engine::Rsa(key)) => key.size(),
             (_, Engine::RsaPublic(key)) => key.size(),
             (_, Engine::Curve(key)) => 2 * key.curve().bytes(),
@@ -231,6 +240,9 @@ impl Signing {
         let invalid = |_| Refusal(CKR_SIGNATURE_INVALID);
         match (&self.signer, &*self.engine) {
             (Signer::Mac(len), _) => demand(begins(&input[..*len], signature).into(), CKR_SIGNATURE_INVALID),
+            (Signer::Finished(mac), Engine::Hmac(key)) => {
+                demand(begins(&mac.tag(key, &input), signature).into(), CKR_SIGNATURE_INVALID)
+            }
             (Signer::RsaPkcs, Engine::RsaPublic(key)) => {
                 let expected = type_1(&input, key.size())?;
                 is_recovered(key, signature, &expected)
@@ -292,7 +304,7 @@ impl Prepared {
             Signer::Ecdsa(_) if self.input.is_empty() => return None,
             Signer::Ecdsa(_) => SignatureScheme::Ecdsa { hash: self.ecdsa_hash(), deterministic: false },
             Signer::Eddsa(Eddsa::Pure) => SignatureScheme::Ed25519,
-            Signer::Mac(_) | Signer::Eddsa(_) => return None,
+            Signer::Mac(_) | Signer::Finished(_) | Signer::Eddsa(_) => return None,
         })
     }
 
@@ -316,6 +328,7 @@ impl Prepared {
         let mut out = vec![0; self.len];
         match (&self.signer, &*self.engine) {
             (Signer::Mac(len), _) => return Ok(input[..*len].to_vec()),
+            (Signer::Finished(mac), Engine::Hmac(key)) => return Ok(mac.tag(key, input)),
             (Signer::Ecdsa(_), Engine::Remote(_)) if input.is_empty() => return refuse(CKR_DATA_LEN_RANGE),
             (_, Engine::Remote(key)) => {
                 let scheme = self.scheme().ok_or(Refusal(CKR_MECHANISM_PARAM_INVALID))?;
@@ -353,6 +366,15 @@ fn halves(signature: &[u8], len: usize) -> Outcome<Vec<u8>> {
     let (r, s) = signature.split_at(signature.len() / 2);
     let zeros = vec![0; len / 2 - r.len()];
     Ok([&zeros, r, &zeros, s].concat())
+}
+
+impl Mac {
+    /// Returns the tag over the hash of a handshake (RFC 5246 §7.4.9).
+    fn tag(&self, secret: &HmacKey, handshake: &[u8]) -> Vec<u8> {
+        let mut tag = vec![0; self.len];
+        tls::prf(secret, self.label(), handshake, &mut tag);
+        tag
+    }
 }
 
 fn scheme(form: &Eddsa) -> Scheme<'_> {

@@ -7,7 +7,7 @@ use millstream::modes::Direction;
 
 use super::{Ready, functions, ready};
 use crate::abi::{Mechanism, Place, attributes, bytes, put};
-use crate::mechanism;
+use crate::mechanism::{self, Way};
 use crate::module::Module;
 use crate::object::Draft;
 use crate::object::kind::Kind;
@@ -15,6 +15,7 @@ use crate::object::purpose::Purpose;
 use crate::object::rules;
 use crate::operation::cipher::{self, Ciphering};
 use crate::operation::keys::{self, Base, Generated, GeneratedPair};
+use crate::operation::tls::Connection;
 use crate::refusal::{Outcome, Refusal, demand};
 use crate::session::Session;
 
@@ -22,6 +23,36 @@ use crate::session::Session;
 fn keep(session: &Session, draft: Draft) -> Outcome<CK_OBJECT_HANDLE> {
     session.check_writes(draft.attributes.is(CKA_TOKEN))?;
     session.slot.add(draft, session.handle)
+}
+
+/// Puts the keys of a connection where their attributes say: all of them, or none.
+fn keep_all(session: &Session, mut connection: Connection) -> Outcome {
+    let mut kept = Vec::new();
+    let mut all = |drafts: Option<[Draft; 2]>| {
+        let Some(drafts) = drafts else { return Ok([CK_INVALID_HANDLE; 2]) };
+        let mut handles = [CK_INVALID_HANDLE; 2];
+        for (handle, draft) in handles.iter_mut().zip(drafts) {
+            *handle = keep(session, draft)?;
+            kept.push(*handle);
+        }
+        Ok(handles)
+    };
+    let (macs, keys) = (connection.macs.take(), connection.keys.take());
+    let handles = all(macs).and_then(|macs| Ok((macs, all(keys)?)));
+    let given = handles.and_then(|(macs, keys)| connection.give(macs, keys));
+    if given.is_err() {
+        for half in kept {
+            without(session, half);
+        }
+    }
+    given
+}
+
+/// Removes a key that was made with another that was not.
+fn without(session: &Session, half: CK_OBJECT_HANDLE) {
+    if let Ok(half) = session.slot.object(half, CKR_OBJECT_HANDLE_INVALID) {
+        let _ = session.slot.remove(&half);
+    }
 }
 
 functions! {
@@ -64,11 +95,7 @@ functions! {
         let (public, private) = (attributes(public, public_count)?, attributes(private, private_count)?);
         let there = session.slot.makes_keys();
         // A pair is made whole or not at all.
-        let without = |half| {
-            if let Ok(half) = session.slot.object(half, CKR_OBJECT_HANDLE_INVALID) {
-                let _ = session.slot.remove(&half);
-            }
-        };
+        let without = |half| without(&session, half);
         let made = match keys::generate_pair(module.features, &mechanism, &public, &private, there)? {
             GeneratedPair::Here(public, private) => {
                 let made = keep(&session, public)?;
@@ -95,9 +122,10 @@ functions! {
     ) {
         let module = Module::get()?;
         let session = module.session(handle)?;
-        demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let mechanism = Mechanism::read(mechanism)?;
         let row = mechanism::find(mechanism.kind, CKF_DERIVE)?;
+        // The keys of a connection go into the structure that the parameter names.
+        demand(!key.is_null() || matches!(row.way, Way::TlsKeys(_)), CKR_ARGUMENTS_BAD)?;
         let base = session.key(base)?;
         let of_base = base.attributes();
         let kind = Kind::of(&of_base)?;
@@ -118,6 +146,10 @@ functions! {
             session.slot.secret(&key)
         };
         let template = attributes(template, count)?;
+        if let Way::TlsKeys(with_vectors) = row.way {
+            let from = (&*of_base, secret.ok_or(Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED))?);
+            return keep_all(&session, Connection::derive(module.features, &mechanism, with_vectors, from, &template)?);
+        }
         let draft = keys::derive(module.features, &mechanism, &from, &template, salt)?;
         put(key, keep(&session, draft)?)
     }

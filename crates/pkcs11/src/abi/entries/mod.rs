@@ -12,6 +12,7 @@ mod messages;
 mod objects;
 mod sessions;
 mod signatures;
+mod signed_messages;
 mod unsupported;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use messages::*;
 pub use objects::*;
 pub use sessions::*;
 pub use signatures::*;
+pub use signed_messages::*;
 pub use unsupported::*;
 
 /// Declares functions of the standard.
@@ -81,7 +83,7 @@ fn ready(
     mechanism: &Mechanism<'_>,
     (flag, usage): (CK_FLAGS, CK_ATTRIBUTE_TYPE),
     handle: CK_OBJECT_HANDLE,
-    purpose: fn(Way) -> Outcome<Purpose>,
+    purpose: fn(Way, &Mechanism<'_>) -> Outcome<Purpose>,
 ) -> Outcome<Ready> {
     let row = mechanism::find(mechanism.kind, flag)?;
     let key = session.key(handle)?;
@@ -90,7 +92,7 @@ fn ready(
     demand(is_key, CKR_KEY_HANDLE_INVALID)?;
     row.way.check_kind(Kind::of(&attributes)?)?;
     rules::check_use(&attributes, usage, mechanism.kind)?;
-    let engine = key.engine(module.features, purpose(row.way)?, || session.slot.material(&key))?;
+    let engine = key.engine(module.features, purpose(row.way, mechanism)?, || session.slot.material(&key))?;
     let wants_pin = attributes.is(CKA_ALWAYS_AUTHENTICATE);
     Ok(Ready { row, key, engine, wants_pin })
 }

@@ -74,6 +74,7 @@ functions! {
                 let operations = &mut *operations;
                 flags.extend(operations.sign.as_mut().map(|keyed| &mut keyed.wants_pin));
                 flags.extend(operations.decrypt.as_mut().map(|keyed| &mut keyed.wants_pin));
+                flags.extend(operations.sign_messages.as_mut().map(|messages| &mut messages.wants_pin));
                 flags.retain(|wants| **wants);
                 demand(!flags.is_empty(), CKR_OPERATION_NOT_INITIALIZED)?;
                 session.slot.try_pin(pin)?;
@@ -178,6 +179,12 @@ functions! {
             }
             if ends(CKF_MESSAGE_DECRYPT) {
                 operations.open = None;
+            }
+            if ends(CKF_MESSAGE_SIGN) {
+                operations.sign_messages = None;
+            }
+            if ends(CKF_MESSAGE_VERIFY) {
+                operations.verify_messages = None;
             }
             Ok(())
         })

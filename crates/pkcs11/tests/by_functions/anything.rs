@@ -1,22 +1,17 @@
 //! Templates and parameters of any bytes, by the C functions.
 
-mod support;
-
-#[path = "support/functions.rs"]
-#[macro_use]
-mod functions;
-
 use std::ptr;
 
 use cryptoki_sys::*;
-use functions::{loaded, number};
 use millstream_testkit::Random;
-use support::alone;
+
+use crate::functions::{loaded, number};
+use crate::support::alone;
 
 /// Programs pass any bytes as templates and parameters, with lengths that are true. Each call answers, none panics, and the session goes on.
 #[test]
 fn any_bytes_are_refused_or_taken() {
-    alone("any_bytes_are_refused_or_taken", || {
+    alone("anything::any_bytes_are_refused_or_taken", || {
         let module = loaded();
         let session = module.log_in();
         let (public, private) = module.pair(session, &[]);
@@ -45,6 +40,10 @@ fn any_bytes_are_refused_or_taken() {
                 CKM_ECDH1_DERIVE | CKM_ECDH1_COFACTOR_DERIVE => &[2, 4],
                 CKM_HKDF_DERIVE | CKM_HKDF_DATA => &[3, 6],
                 CKM_EDDSA => &[2],
+                CKM_TLS12_MASTER_KEY_DERIVE | CKM_TLS12_MASTER_KEY_DERIVE_DH => &[0, 2, 4],
+                CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE | CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE_DH => &[1, 3],
+                CKM_TLS12_KEY_AND_MAC_DERIVE | CKM_TLS12_KEY_SAFE_DERIVE => &[4, 6, 8],
+                CKM_TLS12_KDF | CKM_TLS_KDF => &[1, 3, 5, 7],
                 _ => &[],
             };
             let words: Vec<usize> = (0..12)

@@ -1,0 +1,10 @@
+//! The module by its C functions alone, as a program calls them that knows the standard and no library.
+
+#[path = "../support/mod.rs"]
+mod support;
+#[macro_use]
+#[path = "../support/functions.rs"]
+mod functions;
+mod anything;
+mod messages;
+mod tls;
