@@ -562,3 +562,43 @@ fn engine() {
         nginx.finish();
     }
 }
+
+/// Knot makes the keys of a zone in the service and signs the zone with them; BIND verifies every signature.
+#[test]
+fn knot() {
+    let tokens = Tokens::of_service();
+    let folder = tokens.place.folder().display().to_string();
+    tokens.place.make("run");
+    tokens.place.make("db");
+    let policy =
+        "policy:\n  - id: token\n    keystore: token\n    manual: on\n    algorithm: ecdsap256sha256\n";
+    let keystore = format!(
+        "keystore:\n  - id: token\n    backend: pkcs11\n    config: \"pkcs11:token=web;pin-value={PIN} {}\"\n",
+        module().display()
+    );
+    let configuration = format!(
+        "server:\n  rundir: {folder}/run\ndatabase:\n  storage: {folder}/db\n{keystore}{policy}zone:\n  - domain: example.org\n    \
+         storage: {folder}\n    file: zone\n    dnssec-signing: on\n    dnssec-policy: token\n"
+    );
+    tokens.place.write("knot.conf", configuration);
+    let names = "@ IN NS ns\nns IN A 192.0.2.1\nwww IN A 192.0.2.2\n";
+    let soa = "@ IN SOA ns.example.org. root.example.org. 1 3600 600 86400 300\n";
+    tokens.place.write("zone", format!("$TTL 300\n{soa}{names}"));
+    for kind in ["ksk", "zsk"] {
+        let words = format!("-c knot.conf example.org generate {kind}=yes algorithm=ECDSAP256SHA256");
+        tokens.text(program("keymgr"), &words);
+    }
+    let made = tokens.millstream("key list -T web");
+    assert_eq!(made.matches("p-256 ").count(), 2 + made.matches("p-256 public").count(), "{made}");
+    let before = tokens.operations();
+    tokens.text(program("kzonesign"), "-c knot.conf -o signed example.org");
+    // The set of keys, the start of authority, and the sets of names, and a proof beside each name.
+    assert!(tokens.operations() >= before + 7, "{} after {before}", tokens.operations());
+    let told = tokens.run(program("dnssec-verify"), "-o example.org signed/zone");
+    let said = format!("{}{}", String::from_utf8_lossy(&told.out), told.err);
+    assert!(told.code == Some(0) && said.contains("Zone fully signed"), "{said}");
+    // A zone that was changed is noticed.
+    let signed = std::fs::read_to_string(tokens.place.path("signed/zone")).expect("it was written");
+    tokens.place.write("signed/zone", signed.replace("192.0.2.2", "192.0.2.3"));
+    assert_ne!(tokens.run(program("dnssec-verify"), "-o example.org signed/zone").code, Some(0));
+}

@@ -13,6 +13,7 @@ use crate::bounds::Bounds;
 use crate::grant::{Calm, Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::held::HeldWord;
 use crate::key::Key;
+use crate::limits::Clock;
 use crate::long::{Openings, Reserve, Slice};
 use crate::purpose::Purpose;
 use crate::queue::Queue;
@@ -124,6 +125,8 @@ pub struct Accelerator<A, M> {
     pub(crate) held_since: u64,
     /// The bounds of turns, where there are any.
     pub(crate) bounds: Option<Box<Bounds>>,
+    /// The time, once a grant's keys are used within limits.
+    pub(crate) clock: Option<Clock>,
     pub(crate) executor: Executor,
 }
 
@@ -156,6 +159,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             held_since: 0,
             unsure: 0,
             bounds: None,
+            clock: None,
             executor: Executor::new(Unit::new(features)),
         }
     }

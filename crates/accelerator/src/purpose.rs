@@ -8,6 +8,7 @@ use millstream_cwq::{Algorithm, ControlWord, Opcode, Padding, Scheme, Status, Us
 
 use crate::algorithms::whole_tag;
 use crate::check::CheckedWord;
+use crate::limits::{Limited, Uses};
 
 /// Bytes of a nonce.
 const NONCE: usize = ControlWord::MADE_NONCE_BYTES as usize;
@@ -25,6 +26,8 @@ const GIVEN_NONCE: u16 = 1 << 8;
 const MADE_NONCE: u16 = 1 << 9;
 /// A tag is compared that is shorter than [`SHORTEST_TAG`].
 const SHORT_TAG: u16 = 1 << 10;
+/// The key is used by one operation more. A key whose uses are counted lacks the bit, so that others need no question of their own.
+const USE: u16 = 1 << 11;
 
 const ENCRYPT: u16 = Usages::ENCRYPT.to_bits() as u16;
 const SIGN: u16 = Usages::SIGN.to_bits() as u16;
@@ -112,6 +115,8 @@ pub(crate) struct Permits {
     /// The next nonce and how many are left, where they are made. A `Cell` will do, because slots belong to one thread. It is
     /// boxed, because most keys have none and slots lie close together.
     counter: Option<Box<Cell<(u128, u64)>>>,
+    /// The uses of a key that are counted.
+    uses: Option<Box<Cell<Uses>>>,
 }
 
 impl Permits {
@@ -123,7 +128,7 @@ impl Permits {
             Nonces::Given => (GIVEN_NONCE, None),
             Nonces::Made(counter) => (MADE_NONCE, Some(Box::new(Cell::new(counter.into_position())))),
         };
-        Permits { bits: u16::from(usages.to_bits()) | above, usages, counter }
+        Permits { bits: u16::from(usages.to_bits()) | above | USE, usages, counter, uses: None }
     }
 
     /// Returns the purpose again, on its way to another slot.
@@ -135,10 +140,32 @@ impl Permits {
         Purpose { usages: self.usages, nonces }
     }
 
-    /// Checks that the key may be used as a word demands.
+    /// Has the key's uses counted within a grant's limits from here on.
+    pub(crate) fn limit(&mut self, limited: &Limited) {
+        self.bits &= !USE;
+        let before = self.uses.as_ref().map(|uses| uses.get());
+        self.uses = Some(Box::new(Cell::new(limited.of_key(before))));
+    }
+
+    /// Checks that the key may be used as a word demands, and counts the use if the grant's limits want that.
     #[inline(always)]
-    pub(crate) fn check(&self, demand: Demand) -> Result<(), Status> {
-        if demand.0 & !self.bits == 0 { Ok(()) } else { Err(against(demand.0 & !self.bits)) }
+    pub(crate) fn check(&self, demand: Demand, limited: Option<&Limited>) -> Result<(), Status> {
+        match demand.0 & !self.bits {
+            0 => Ok(()),
+            missing => self.check_closely(missing, limited),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_closely(&self, missing: u16, limited: Option<&Limited>) -> Result<(), Status> {
+        if missing & !USE != 0 {
+            return Err(against(missing & !USE));
+        }
+        match (limited, &self.uses) {
+            (Some(limited), Some(uses)) => limited.count(uses),
+            _ => Ok(()),
+        }
     }
 
     /// Gives out the next nonce, which never comes again.
@@ -172,7 +199,7 @@ impl Demand {
             Opcode::PublicKey => 0,
             // Data that is decrypted in pieces is not verified, and gives away the keystream, with which anybody can encrypt.
             Opcode::PartialAead if checked.reverse => {
-                return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(checked));
+                return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(checked) | USE);
             }
             Opcode::PartialAead => ENCRYPT | GIVEN_NONCE,
             Opcode::Aead if checked.makes_nonce => ENCRYPT | MADE_NONCE,
@@ -182,16 +209,21 @@ impl Demand {
         if checked.reverse {
             demand = demand << 1 | short_tag(checked);
         }
-        Demand(demand)
+        Demand(demand | USE)
+    }
+
+    /// Returns the demand of an operation that goes on with a key, whose use was counted when it began.
+    pub(crate) fn again(self) -> Demand {
+        Demand(self.0 & !USE)
     }
 
     /// Returns the demand on the second key of a combined operation.
     #[inline(always)]
     pub(crate) fn of_mac_key(checked: &CheckedWord) -> Demand {
         match checked.reverse {
-            false => Demand(SIGN),
-            true if checked.mac.len < SHORTEST_TAG => Demand(SIGN << 1 | SHORT_TAG),
-            true => Demand(SIGN << 1),
+            false => Demand(SIGN | USE),
+            true if checked.mac.len < SHORTEST_TAG => Demand(SIGN << 1 | SHORT_TAG | USE),
+            true => Demand(SIGN << 1 | USE),
         }
     }
 }

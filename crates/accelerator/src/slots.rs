@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::kept::{Kept, NotKept, SharedKeyMemory};
 use crate::key::{Key, KeyKind, KeyRef};
+use crate::limits::{Clock, Limited, UseLimits};
 use crate::purpose::{Demand, Permits, Purpose};
 use crate::slot_errors::{ExportError, InsertError, SlotsFull};
 use crate::wipe::wipe_stack;
@@ -191,6 +192,8 @@ pub struct KeySlots {
     free: VecDeque<u16>,
     capacity: usize,
     memory: Option<SharedKeyMemory>,
+    /// The limits on the uses of its keys, where there are any.
+    limited: Option<Box<Limited>>,
 }
 
 impl KeySlots {
@@ -202,7 +205,21 @@ impl KeySlots {
     /// Makes room for that many keys, at most 65536, in `memory`, or on the heap.
     pub fn with_memory(capacity: usize, memory: Option<SharedKeyMemory>) -> Self {
         let capacity = capacity.min(1 << Handle::INDEX_BITS);
-        KeySlots { slots: Vec::new(), free: VecDeque::new(), capacity, memory }
+        KeySlots { slots: Vec::new(), free: VecDeque::new(), capacity, memory, limited: None }
+    }
+
+    /// Returns true if the uses of its keys are counted.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited.is_some()
+    }
+
+    /// Limits the uses of all keys from here on, and of those that come.
+    pub(crate) fn limit(&mut self, limits: UseLimits, clock: &Clock) {
+        let limited = self.limited.get_or_insert_with(|| Box::new(Limited::new(limits, clock.clone())));
+        limited.change(limits);
+        for held in self.slots.iter_mut().filter_map(|slot| slot.held.as_mut()) {
+            held.permits.limit(limited);
+        }
     }
 
     /// Takes over the slots that another process gave up with [`KeySlots::into_moved`], keys and all. Any thread may do it,
@@ -290,7 +307,10 @@ impl KeySlots {
         self.hold(key.0).map_err(|SlotsFull| InsertError::SlotsFull)
     }
 
-    fn hold(&mut self, held: Held) -> Result<Handle, SlotsFull> {
+    fn hold(&mut self, mut held: Held) -> Result<Handle, SlotsFull> {
+        if let Some(limited) = &self.limited {
+            held.permits.limit(limited);
+        }
         let index = match self.free.pop_front() {
             Some(free) => usize::from(free),
             None if self.slots.len() < self.capacity => {
@@ -341,7 +361,7 @@ impl KeySlots {
         demand: Demand,
     ) -> Result<KeyRef<'_>, Status> {
         let held = self.held(handle).filter(|held| held.algorithm == algorithm).ok_or(Status::Key)?;
-        held.permits.check(demand)?;
+        held.permits.check(demand, self.limited.as_deref())?;
         KeyKind::of(algorithm).and_then(|kind| held.kept.key_of(kind)).ok_or(Status::Key)
     }
 

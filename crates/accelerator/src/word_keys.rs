@@ -80,12 +80,33 @@ impl<'a> WordKeys<'a> {
     }
 }
 
-/// Looks up the keys that a word names, and checks that each may be used as the word asks.
+/// Looks up the keys that a word names, and checks that each may be used as the word asks. The use counts where uses are limited.
 #[inline(always)]
 pub(crate) fn find_keys<'a, A>(
     checked: &CheckedWord,
     grant: &'a Grant<A>,
     carried: Option<&'a CarriedKeys>,
+) -> Result<WordKeys<'a>, Status> {
+    let demands = (Demand::of_key(checked), Demand::of_mac_key(checked));
+    find_keys_for(checked, grant, carried, demands)
+}
+
+/// Looks up the keys of an operation that goes on: its use counted when it began.
+pub(crate) fn find_keys_again<'a, A>(
+    checked: &CheckedWord,
+    grant: &'a Grant<A>,
+    carried: Option<&'a CarriedKeys>,
+) -> Result<WordKeys<'a>, Status> {
+    let demands = (Demand::of_key(checked).again(), Demand::of_mac_key(checked).again());
+    find_keys_for(checked, grant, carried, demands)
+}
+
+#[inline(always)]
+fn find_keys_for<'a, A>(
+    checked: &CheckedWord,
+    grant: &'a Grant<A>,
+    carried: Option<&'a CarriedKeys>,
+    (of_key, of_mac_key): (Demand, Demand),
 ) -> Result<WordKeys<'a>, Status> {
     let verifying = carried.and_then(|keys| keys.verifying.as_ref());
     let (key, mac_key) =
@@ -93,9 +114,9 @@ pub(crate) fn find_keys<'a, A>(
     Ok(WordKeys {
         key: match checked.key {
             KeyAt::Arena(_) if checked.opcode == Opcode::Verify => None,
-            at => find_key(at, grant, key, checked.algorithm, Demand::of_key(checked))?,
+            at => find_key(at, grant, key, checked.algorithm, of_key)?,
         },
-        mac_key: find_key(checked.mac_key, grant, mac_key, checked.hash, Demand::of_mac_key(checked))?,
+        mac_key: find_key(checked.mac_key, grant, mac_key, checked.hash, of_mac_key)?,
         verifying,
         presigns: grant.presigns,
     })

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use millstream_protocol::QueueCounts;
+use millstream_cwq::Status;
+use millstream_protocol::{Failures, QueueCounts};
 
 /// The most users that are counted separately; the rest are counted together. A user with a range of uids
 /// could make up any number.
@@ -19,6 +20,8 @@ pub(crate) struct Work {
     pub(crate) operations: u64,
     pub(crate) bytes: u64,
     pub(crate) failures: u64,
+    /// The operations that were refused because their keys had been used as often as the policy allows.
+    pub(crate) uses_refused: u64,
     pub(crate) doorbells: u64,
 }
 
@@ -48,6 +51,7 @@ impl Work {
             operations: counts.operations,
             bytes: counts.bytes,
             failures: counts.failures.iter().map(|(_, count)| count).sum(),
+            uses_refused: uses_refused(&counts.failures),
             doorbells: counts.doorbells,
         }
     }
@@ -58,6 +62,7 @@ impl Work {
             operations: new(self.operations, before.operations),
             bytes: new(self.bytes, before.bytes),
             failures: new(self.failures, before.failures),
+            uses_refused: new(self.uses_refused, before.uses_refused),
             doorbells: new(self.doorbells, before.doorbells),
         }
     }
@@ -67,6 +72,7 @@ impl Work {
             (&mut self.operations, more.operations),
             (&mut self.bytes, more.bytes),
             (&mut self.failures, more.failures),
+            (&mut self.uses_refused, more.uses_refused),
             (&mut self.doorbells, more.doorbells),
         ];
         // A worker may report anything.
@@ -74,6 +80,12 @@ impl Work {
             *sum = sum.wrapping_add(more);
         }
     }
+}
+
+/// Returns how many operations the limits on the use of keys have refused.
+fn uses_refused(failures: &Failures) -> u64 {
+    let by_limits = [Status::UsesPerSecond, Status::UsesSpent].map(|status| status as u16);
+    failures.iter().filter(|(status, _)| by_limits.contains(status)).map(|(_, count)| count).sum()
 }
 
 /// Returns what a counter has counted since it was at `before`. One that is lower has begun again from zero.

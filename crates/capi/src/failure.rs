@@ -240,6 +240,8 @@ pub fn of_operation(status: cwq::Status) -> Status {
         End::NonceGiven => Status::NonceGiven,
         End::NonceMissing => Status::NonceMissing,
         End::NoncesSpent => Status::NoncesSpent,
+        End::UsesPerSecond => Status::UsesPerSecond,
+        End::UsesSpent => Status::UsesSpent,
         End::Random => Status::Random,
         End::Cancelled => Status::Cancelled,
         End::Revoked => Status::Revoked,

@@ -106,6 +106,10 @@ pub enum Status {
     NoncesSpent = 53,
     /// The key compares no tag of less than 12 bytes, because it may not produce them, or because its nonces are made.
     ShortTag = 54,
+    /// The policy allows no more uses of this key, or of this grant's keys, in a second: wait.
+    UsesPerSecond = 55,
+    /// The key, or the grant's keys, were used as often as the policy allows.
+    UsesSpent = 56,
 
     /// No service can be reached at the socket.
     NoService = 64,
@@ -238,6 +242,8 @@ texts! {
     NonceMissing c"the accelerator makes no nonces for this key: give one",
     NoncesSpent c"the key has sealed as often as its nonces allow: use another key",
     ShortTag c"this key compares no tag of less than 12 bytes",
+    UsesPerSecond c"the policy allows no more uses of this key, or of this grant's keys, in a second: wait, or ask for fewer",
+    UsesSpent c"this key, or this grant's keys, were used as often as the policy allows: ask an operator for a higher limit",
     NoService c"no service can be reached: start one with `millstream serve`, or name its socket",
     NotPermitted c"this user may not connect to the service: ask its owner",
     Denied c"the service's policy allows this user no grant",

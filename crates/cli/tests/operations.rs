@@ -187,6 +187,10 @@ fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
     // Each metric has its place in the dashboard or in an alert.
     let looked_at: BTreeSet<&str> = asked.iter().flat_map(|expression| names(expression)).collect();
     let unseen: Vec<_> = there.difference(&looked_at).copied().collect();
-    let by_worker_or_user = ["millstream_doorbells_total", "millstream_worker_operations_failed_total"];
+    let by_worker_or_user = [
+        "millstream_doorbells_total",
+        "millstream_worker_operations_failed_total",
+        "millstream_worker_uses_refused_total",
+    ];
     assert_eq!(unseen, by_worker_or_user, "in neither the dashboard nor an alert");
 }

@@ -188,6 +188,10 @@ statuses! {
     Peer = 67 "the peer's public key has a small order: everybody would get the same secret; ask the peer for another key",
     /// The key was not made to agree with peers.
     UsageDerive = 68 "the key was not made to derive secrets: import or generate it with that usage",
+    /// The keys of the grant, or this one, were used as often in the last second as the policy allows.
+    UsesPerSecond = 69 "the policy allows no more uses of this key, or of this grant's keys, in a second: wait, or ask for fewer",
+    /// The key, or the keys of the grant, were used as often as the policy allows in all.
+    UsesSpent = 70 "this key, or this grant's keys, were used as often as the policy allows in all: ask an operator for a higher limit",
     /// The accelerator's generator was never seeded, or has given out all that one seed allows.
     Random = 72 "no random bytes: the accelerator's generator waits for a seed from the kernel; ask again",
 }

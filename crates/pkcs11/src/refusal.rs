@@ -143,6 +143,7 @@ impl From<Status> for Refusal {
             Status::UsageEncrypt | Status::UsageDecrypt | Status::UsageSign | Status::UsageVerify => {
                 CKR_KEY_FUNCTION_NOT_PERMITTED
             }
+            Status::UsesPerSecond | Status::UsesSpent => CKR_KEY_EXHAUSTED,
             Status::DataLength | Status::TooLong => CKR_DATA_LEN_RANGE,
             Status::IvLength | Status::MacLength | Status::Parameter | Status::ShortTag | Status::Peer => {
                 CKR_MECHANISM_PARAM_INVALID

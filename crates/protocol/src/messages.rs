@@ -32,6 +32,14 @@ fields! {
         /// Says when signatures may use nonces that were computed before: never with 0, always with 2, and with 1 where the worker sees
         /// whether the machine was restored from a snapshot, or runs on no hypervisor.
         precompute: u8,
+        /// The most uses of each key in a second; 0 is no limit.
+        key_uses_per_s: u32,
+        /// The most uses of each key in all; 0 is no limit.
+        key_uses: u64,
+        /// The most uses of all keys of a grant in a second; 0 is no limit.
+        uses_per_s: u32,
+        /// The most uses of all keys of a grant in all; 0 is no limit.
+        uses: u64,
     }
 }
 

@@ -50,6 +50,9 @@ const PACKAGES: &[Package] = &[
     ("libsrtp2-dev", "libsrtp2, behind which the SRTP types are put"),
     ("python3-pylibsrtp", "a program of libsrtp2"),
     ("opensc", "pkcs11-tool on the PKCS #11 module"),
+    ("knot", "keymgr, which makes keys of zones by the PKCS #11 module"),
+    ("knot-dnssecutils", "kzonesign, which signs with them"),
+    ("bind9-utils", "dnssec-verify, which checks those signatures"),
     ("libengine-pkcs11-openssl", "OpenSSL 3.0's and nginx's way to the PKCS #11 module"),
     ("gnutls-bin", "p11tool and GnuTLS on the PKCS #11 module"),
     ("libnss3-tools", "NSS on the PKCS #11 module"),
@@ -117,23 +120,20 @@ pub fn packages() -> Result<(), String> {
     Ok(())
 }
 
-/// The tool that only `--deep` has a use for.
-const FUZZ: &str = "cargo-fuzz";
+/// Cargo's tools: the package, which is its program too, and the options that leave out what the pipeline has no use for.
+type Tool = (&'static str, &'static [&'static str]);
 
-/// Cargo's tools: the package, its program, and the options that leave out what the pipeline has no use for.
-const TOOLS: &[(&str, &str, &[&str])] = &[
-    ("cargo-deny", "cargo-deny", &[]),
-    (FUZZ, FUZZ, &[]),
-    // Without a server, a watcher and the index of words.
-    ("mdbook", "mdbook", &["--no-default-features"]),
-];
+const TOOLS: &[Tool] = &[("cargo-deny", &[])];
+
+/// The tools that only `--deep` has a use for. The book is made without a server, a watcher and the index of words.
+const DEEP_TOOLS: &[Tool] = &[("cargo-fuzz", &[]), ("mdbook", &["--no-default-features"])];
 
 /// Compiles those of cargo's tools that are missing. A tool that can't be compiled leaves its step out.
 pub fn tools(deep: bool) {
-    for (tool, program, options) in TOOLS.iter().filter(|(tool, ..)| deep || *tool != FUZZ) {
+    for (tool, options) in TOOLS.iter().chain(DEEP_TOOLS.iter().filter(|_| deep)) {
         // The tools are not optimised: they run for seconds, and optimising them takes minutes.
         let install = ["install", "--locked", "--quiet", "--debug", tool];
-        if !works(program, &["--version"])
+        if !works(tool, &["--version"])
             && let Err(why) = run(command("cargo", &[&install, *options].concat()))
         {
             eprintln!("xtask: {why}; its step will be left out");

@@ -15,7 +15,7 @@ use crate::operation::recycle;
 use crate::run::Executor;
 use crate::slab::Slab;
 use crate::status::{failed, status_of};
-use crate::word_keys::find_keys;
+use crate::word_keys::find_keys_again;
 
 /// Executes slices, as many at a time as there is staging memory for. A slice that ends its operation has the completion in
 /// `end`.
@@ -111,7 +111,7 @@ impl Long {
             Phase::Out => return Ok([0; 16]),
             Phase::Aad => {
                 grant.arena.read(self.checked.aad.at + self.done, place);
-                let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
+                let keys = find_keys_again(&self.checked, grant, self.carried.as_ref())?;
                 self.cipher.aad(&keys, place)?;
                 return Ok([0; 16]);
             }
@@ -121,7 +121,7 @@ impl Long {
         let last = self.done + place.len() as u32 == self.checked.source.len();
         let unused = if last { (self.checked.parameter & 7) as usize } else { 0 };
         let at = (self.done + skip as u32) - self.checked.clear.min(self.done + skip as u32);
-        let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
+        let keys = find_keys_again(&self.checked, grant, self.carried.as_ref())?;
         if self.checked.opcode != Opcode::EncryptThenMac {
             let ends = last.then_some(((self.checked.parameter >> 8) as u8, unused));
             self.sum.add(&keys, place, ends)?;
@@ -154,7 +154,7 @@ impl Long {
             Phase::Aad => {}
             Phase::Out => self.write_opened(arena, place.len()),
             Phase::Data => {
-                let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
+                let keys = find_keys_again(&self.checked, grant, self.carried.as_ref())?;
                 let (direction, skip) = (self.direction(), self.skip(place.len()));
                 if let (Cipher::Chained | Cipher::Counter, Some(key)) =
                     (&self.cipher, keys.key.and_then(|key| key.as_cipher()))
@@ -188,7 +188,7 @@ impl Long {
             Phase::Data => {}
             Phase::Out => return Ok(Some(self.completed(self.verdict, 0))),
         }
-        let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
+        let keys = find_keys_again(&self.checked, grant, self.carried.as_ref())?;
         if let Some(sealer) = &self.sealer {
             let state = match &self.cipher {
                 Cipher::None => self.sum.export(),

@@ -201,16 +201,18 @@ fn of_grant(status: &GrantStatus) -> [i64; 2] {
 /// Adds counts of work, under labels that all differ.
 fn of_work<Label: Labels>(registry: &mut Registry, each: impl Iterator<Item = (Label, Work)>) {
     let counter = Family::<Label, Counter>::default;
-    let (operations, bytes, failures, doorbells) = (counter(), counter(), counter(), counter());
+    let [operations, bytes, failures, refused, doorbells] = std::array::from_fn(|_| counter());
     for (of, work) in each {
         operations.get_or_create(&of).inc_by(work.operations);
         bytes.get_or_create(&of).inc_by(work.bytes);
         failures.get_or_create(&of).inc_by(work.failures);
+        refused.get_or_create(&of).inc_by(work.uses_refused);
         doorbells.get_or_create(&of).inc_by(work.doorbells);
     }
     registry.register("operations", "Operations that ended", operations);
     registry.register_with_unit("source", "Bytes of the operations' sources", Unit::Bytes, bytes);
     registry.register("operations_failed", "Operations that failed", failures);
+    registry.register("uses_refused", "Operations refused by limits on the use of keys", refused);
     registry.register("doorbells", "Times a worker was woken", doorbells);
 }
 

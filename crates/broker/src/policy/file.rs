@@ -93,6 +93,10 @@ macro_rules! section {
             nonces: Option<Spanned<String>>,
             exportable: Option<bool>,
             precompute: Option<Spanned<String>>,
+            key_uses_per_s: Option<Spanned<u32>>,
+            key_uses: Option<Spanned<u64>>,
+            uses_per_s: Option<Spanned<u32>>,
+            uses: Option<Spanned<u64>>,
         }
 
         impl $name {
@@ -119,6 +123,10 @@ macro_rules! section {
                         makes_nonces: makes_nonces(self.nonces.as_ref())?,
                         keeps_keys: self.exportable == Some(false),
                         precompute: precompute(self.precompute.as_ref())?,
+                        key_uses_per_s: number("key_uses_per_s", &self.key_uses_per_s, 0, 0..=1 << 30)?,
+                        key_uses: number("key_uses", &self.key_uses, 0, 0..=1 << 62)?,
+                        uses_per_s: number("uses_per_s", &self.uses_per_s, 0, 0..=1 << 30)?,
+                        uses: number("uses", &self.uses, 0, 0..=1 << 62)?,
                     },
                 })
             }
@@ -322,12 +330,12 @@ fn group(name: &Spanned<String>) -> Result<u32, Fault> {
     }
 }
 
-fn number(
+fn number<N: Copy + PartialOrd + std::fmt::Display>(
     key: &str,
-    said: &Option<Spanned<u32>>,
-    usual: u32,
-    allowed: std::ops::RangeInclusive<u32>,
-) -> Result<u32, Fault> {
+    said: &Option<Spanned<N>>,
+    usual: N,
+    allowed: std::ops::RangeInclusive<N>,
+) -> Result<N, Fault> {
     let Some(said) = said else { return Ok(usual) };
     if allowed.contains(said.as_ref()) {
         return Ok(*said.as_ref());

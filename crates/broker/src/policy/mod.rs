@@ -383,6 +383,18 @@ mod tests {
     }
 
     #[test]
+    fn how_often_keys_may_be_used_is_said_for_each_section() {
+        let text = "[default]\nkey_uses_per_s = 1000\n[[user]]\nuid = 7\nkey_uses = 5000000000\nuses_per_s = 20\nuses = 30\n";
+        let policy = parse(text).unwrap();
+        let keys = |uid| policy.limits(&peer(uid, &[])).unwrap().keys.clone();
+        assert_eq!(keys(1), KeyRules { key_uses_per_s: 1000, ..KeyRules::default() });
+        let limited = KeyRules { key_uses: 5_000_000_000, uses_per_s: 20, uses: 30, ..KeyRules::default() };
+        assert_eq!(keys(7), limited);
+        let refused = parse("[default]\nuses_per_s = 2000000000\n").unwrap_err().what;
+        assert!(refused.contains("it must be from 0 to 1073741824"), "{refused}");
+    }
+
+    #[test]
     fn nonces_are_computed_before_only_where_a_section_says_so() {
         for (said, value, anywhere) in [
             ("", 0, false),

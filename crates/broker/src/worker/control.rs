@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use super::doorbells::listen;
-use super::grant::{Parts, Refused, config};
+use super::grant::{Parts, Refused, config, use_limits};
 use super::handover::counts_of;
 use super::key_socket::KeySocket;
 use super::keys::Desk;
@@ -338,6 +338,7 @@ impl Control {
     ) -> Result<(), Refused> {
         let Parts { grant, arena, queues, doorbell, mappings, .. } = parts;
         let (number, config) = (grant.id, config(&grant, &memory, self.presigning));
+        let uses = use_limits(&grant.keys);
         let adopted = self.ask(move |serving| {
             let (rings, sleepers): (Vec<_>, Vec<_>) = queues
                 .into_iter()
@@ -345,6 +346,7 @@ impl Control {
                 .unzip();
             let rings = rings.into_iter().zip(moved).map(|((to, from), moved)| (to, from, moved));
             let (id, ids) = serving.accelerator.adopt_grant(arena, config, rings, slots)?;
+            serving.limit_uses(id, uses);
             for (queue, sleeper) in ids.iter().zip(sleepers) {
                 serving.attend(*queue, number, sleeper);
             }
@@ -422,8 +424,10 @@ impl Control {
         change(&mut held.grant);
         let (id, queues) = (held.id, held.queues.clone());
         let presigns = self.presigning.permits(&held.grant.keys);
+        let uses = use_limits(&held.grant.keys);
         let limited = self.ask(move |serving| {
             serving.accelerator.set_algorithms(id, AlgorithmSet::from_bits(algorithms));
+            serving.limit_uses(id, uses);
             serving.accelerator.set_presigns(id, presigns);
             for queue in queues {
                 serving.accelerator.set_weight(queue, weight);

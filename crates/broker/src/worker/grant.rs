@@ -5,10 +5,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use millstream_accelerator::{GrantConfig, InsertError, SharedKeyMemory};
+use millstream_accelerator::{GrantConfig, InsertError, SharedKeyMemory, UseLimit, UseLimits};
 use millstream_cwq::ring::{Corrupt, Producer};
 use millstream_cwq::{AlgorithmSet, Completion};
-use millstream_protocol::{Grant, STATE_BYTES};
+use millstream_protocol::{Grant, KeyRules, STATE_BYTES};
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, plain};
 
 use super::memory::{Hand, SharedArena};
@@ -132,6 +132,14 @@ pub(super) fn config(grant: &Grant, memory: &SharedKeyMemory, presigning: Presig
         key_memory: Some(memory.clone()),
         label: grant.id,
         presigns: presigning.permits(&grant.keys),
+    }
+}
+
+/// Returns the limits on the uses of a grant's keys.
+pub(super) fn use_limits(rules: &KeyRules) -> UseLimits {
+    UseLimits {
+        key: UseLimit { per_second: rules.key_uses_per_s, total: rules.key_uses },
+        grant: UseLimit { per_second: rules.uses_per_s, total: rules.uses },
     }
 }
 

@@ -6,7 +6,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Presignatures, QueueId, Reserve, Turns};
+use millstream_accelerator::{
+    Accelerator, FlushPolicy, GrantId, Presignatures, QueueId, Reserve, Turns, UseLimits,
+};
 use millstream_cpu::Features;
 use millstream_cwq::Completion;
 use millstream_cwq::ring::Producer;
@@ -101,6 +103,7 @@ pub(super) struct Serving {
     /// True after a step that found words but completed none, until operations end: a client's ring is full.
     in_vain: bool,
     seeding: Seeding,
+    began: Instant,
 }
 
 impl Serving {
@@ -137,6 +140,7 @@ impl Serving {
             blocked: BLOCKED.0,
             in_vain: false,
             seeding: Seeding::default(),
+            began,
         }
     }
 
@@ -276,6 +280,17 @@ impl Serving {
         }
     }
 
+    /// Limits the uses of a grant's keys from here on.
+    pub(super) fn limit_uses(&mut self, id: GrantId, limits: UseLimits) {
+        self.tell_time();
+        self.accelerator.set_use_limits(id, limits);
+    }
+
+    /// Tells the accelerator the time, in which uses of keys come back.
+    fn tell_time(&mut self) {
+        self.accelerator.tell_time(self.began.elapsed().as_millis() as u64);
+    }
+
     /// Does something for a grant, and charges it the time that it took, at least so many nanoseconds.
     pub(super) fn at_expense<T>(&mut self, of: GrantId, least: u64, work: impl FnOnce(&mut Self) -> T) -> T {
         let began = Instant::now();
@@ -291,6 +306,9 @@ impl Hosted for Serving {
 
     #[inline]
     fn step(&mut self, now: u64) -> usize {
+        if self.accelerator.wants_time() {
+            self.tell_time();
+        }
         self.accelerator.step(now)
     }
 

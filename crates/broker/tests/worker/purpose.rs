@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("no_nonce_comes_twice_over_a_move", no_nonce_comes_twice_over_a_move),
         test("a_policy_says_what_keys_may_be", a_policy_says_what_keys_may_be),
         test("what_a_purpose_can_not_be_is_refused", what_a_purpose_can_not_be_is_refused),
+        test("keys_are_used_within_limits", keys_are_used_within_limits),
     ]
 }
 
@@ -225,7 +226,7 @@ fn a_policy_says_what_keys_may_be() {
     let worker = Worker::start(&[]);
     let rules = |forbidden: Usages, makes_nonces, keeps_keys| {
         let forbidden = forbidden.to_bits();
-        KeyRules { forbidden, makes_nonces, keeps_keys, precompute: 0 }
+        KeyRules { forbidden, makes_nonces, keeps_keys, ..KeyRules::default() }
     };
     let keys = rules(Usages::DECRYPT | Usages::VERIFY, true, false);
     let client = Client::served(&worker, Grant { keys, ..grant(4) });
@@ -267,4 +268,44 @@ fn what_a_purpose_can_not_be_is_refused() {
     }
     let unknown = KeyPurpose { usages: 1 << 7, makes_nonces: false };
     assert_eq!(client.refused(&import(Algorithm::Sha256, false, unknown)), KeyRefusal::Message);
+}
+
+/// A key is used as often as the rules say, one by one and many at once, and what is above that does nothing.
+fn keys_are_used_within_limits() {
+    let worker = Worker::start(&[]);
+    let keys = KeyRules { key_uses: 5, uses: 8, ..KeyRules::default() };
+    let mut client = Client::served(&worker, Grant { keys: keys.clone(), ..grant(6) });
+    let asked = import(Algorithm::Sha256, false, KeyPurpose::default());
+    let [first, second] = [made(&client, &asked), made(&client, &asked)];
+    let mut run = |words: &[ControlWord]| -> Vec<Status> {
+        client.submit(words);
+        words.iter().map(|_| client.next().status().expect("a known one")).collect()
+    };
+    let spent = Status::UsesSpent;
+    assert_eq!(run(&[mac(first, 0, 32); 3]), [Status::Ok; 3]);
+    let many = run(&[mac(first, 0, 32); 4]);
+    assert_eq!(many, [Status::Ok, Status::Ok, spent, spent]);
+    assert_eq!(run(&[mac(first, 0, 32)]), [spent]);
+    // The other key has uses left, and the grant has three.
+    assert_eq!(run(&[mac(second, 0, 32); 4]), [Status::Ok, Status::Ok, Status::Ok, spent]);
+    // What is no use of a key in a slot is not counted.
+    let digest = ControlWord { key: 0, opcode: Opcode::Hash as u8, ..mac(0, 0, 32) };
+    assert_eq!(run(&[digest]), [Status::Ok]);
+
+    // New limits hold for keys that are there, and what was used stays used.
+    let limit = |keys| worker.obeys(&Order::Limit { grant: 6, weight: 1, algorithms: u128::MAX, keys }, &[]);
+    limit(KeyRules { uses: 0, ..keys });
+    assert_eq!(run(&[mac(first, 0, 32), mac(second, 0, 32)]), [spent, Status::Ok]);
+    limit(KeyRules { uses_per_s: 100, ..KeyRules::default() });
+    let began = std::time::Instant::now();
+    let mut done = 0;
+    while began.elapsed() < Duration::from_millis(500) {
+        done += run(&[mac(first, 0, 32); 16]).iter().filter(|status| **status == Status::Ok).count();
+    }
+    // A second's worth may come at once, and half a second brings half of that.
+    let most = 100 + (began.elapsed().as_millis() / 10) as usize + 1;
+    assert!((100..=most).contains(&done), "{done} of {most}");
+    assert_eq!(run(&[mac(first, 0, 32); 16]).last(), Some(&Status::UsesPerSecond));
+    limit(KeyRules::default());
+    assert_eq!(run(&[mac(first, 0, 32); 16]), [Status::Ok; 16]);
 }

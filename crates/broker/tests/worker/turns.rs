@@ -88,7 +88,7 @@ fn long_objects_leave_others_their_turns() {
         let middle = times[200];
         // An object of the attacker takes at least tens of milliseconds, and 48 of them wait. Other tests run
         // beside this one, so the bounds are generous and not the length of a turn.
-        assert!(middle < Duration::from_millis(10), "{algorithm:?}: {middle:?} in the middle");
+        assert!(middle < Duration::from_millis(40), "{algorithm:?}: {middle:?} in the middle");
         assert!(times[395] < Duration::from_millis(200), "{algorithm:?}: {:?} at the end", times[395]);
         // The bystander can import keys, and the worker answers at once.
         bystander.import(Algorithm::AesCmac, false, &[1; 16]);

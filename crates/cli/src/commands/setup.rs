@@ -37,8 +37,10 @@ enum Program {
     Nss,
     /// p11tool and programs with GnuTLS
     Gnutls,
-    /// dnssec-keyfromlabel and dnssec-signzone of BIND
+    /// dnssec-keyfromlabel and dnssec-signzone of BIND 9.20
     Bind,
+    /// keymgr, kzonesign and knotd of Knot DNS
+    Knot,
 }
 
 impl Setup {
@@ -83,9 +85,17 @@ impl Setup {
             ),
             Program::Bind => write!(
                 text,
-                "{engine}# The key for a zone, by its label:\n\
-                 # dnssec-keyfromlabel -E pkcs11 -a ECDSAP256SHA256 -l '{uri};pin-source=/etc/millstream/pin' ZONE\n\
-                 # dnssec-signzone -E pkcs11 -S -o ZONE FILE\n"
+                "# BIND 9.20 takes keys of the service's tokens from the OpenSSL provider, which this file loads:\n\
+                 # millstream openssl-conf --isolated > FILE; export OPENSSL_CONF=FILE\n\
+                 # dnssec-keyfromlabel -a ECDSAP256SHA256 -l '{uri}?pin-source=file:/etc/millstream/pin' ZONE\n\
+                 # dnssec-signzone -S -o ZONE FILE\n"
+            ),
+            Program::Knot => write!(
+                text,
+                "# knot.conf; keymgr makes the keys in the token (keymgr ZONE generate ksk=yes):\nkeystore:\n  - id: millstream\n    \
+                 backend: pkcs11\n    config: \"pkcs11:token={};pin-value=PIN {module}\"\n\
+                 policy:\n  - id: token\n    keystore: millstream\n    algorithm: ecdsap256sha256\n",
+                escaped(&self.token)
             ),
         };
         written.expect("a String takes everything");

@@ -42,9 +42,10 @@ fn tracer_of(pid: u32) -> u32 {
     texts.map(tracer).max().unwrap()
 }
 
-/// Waits until a process is traced, or until it isn't. Returns the tracer.
+/// Waits until a process is traced, or until it isn't. Returns the tracer. A tracer looks through all code of a program first, which
+/// takes half a minute where the processors have other work.
 fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
-    for _ in 0..6000 {
+    for _ in 0..30_000 {
         let tracer = tracer_of(pid);
         if (tracer != 0) == wanted {
             return tracer;

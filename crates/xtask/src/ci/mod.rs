@@ -1,6 +1,7 @@
 //! The whole pipeline. Every place that runs it, a desk or a server, only calls this.
 
 mod beside;
+mod built;
 mod miri;
 mod pipeline;
 mod steps;
@@ -30,7 +31,6 @@ const STEPS: &[(&str, Step)] = &[
     ("python", |_| python::python(false)),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
-    ("book", steps::book),
     ("programs", steps::programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("release", steps::release),
@@ -38,6 +38,7 @@ const STEPS: &[(&str, Step)] = &[
 
 /// The steps that follow with `--deep` only, or when they are named.
 const DEEP: &[(&str, Step)] = &[
+    ("book", steps::book),
     ("bench-once", steps::bench_once),
     ("backup-stores", steps::backup_stores),
     ("fuzz", steps::fuzz),
@@ -166,6 +167,7 @@ fn list_left_out(pipeline: &mut Pipeline) {
     if pipeline.whole && !pipeline.deep {
         LONG.iter().for_each(|long| println!("left to --deep: {} ({}...)", long.what, long.tests));
         miri::DEEP.iter().for_each(|name| println!("left to --deep: miri over {name}"));
+        println!("left to --deep: AArch64's portable code, under qemu");
         DEEP.iter().for_each(|(name, _)| println!("left to --deep: {name}"));
     }
 }

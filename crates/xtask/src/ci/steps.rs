@@ -3,38 +3,73 @@
 use std::path::Path;
 
 use super::pipeline::{ALL, BENCHES, ON_RELEASE, PASSED, PROGRAMS, Pipeline};
-use super::suites;
+use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Stores};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
 use crate::{openssl, release};
 
 /// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
-/// kernels compiled once more, and need no optimisation. Runs the suites of queues and workers on the general way, too.
+/// kernels compiled once more, and need no optimisation. Runs the suites of queues and workers on the general way, too. Several suites run
+/// at a time, because many of them wait for processes.
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
-    let tests = pipeline.tests(command("cargo", &all));
-    // Tests that wait for processes go well beside a compilation.
-    let others = suites::run(pipeline, [GENERAL, WITHIN].map(str::to_owned).into(), |name| {
-        if name == WITHIN {
-            let mut engines = command("cargo", ENGINES_WITHIN);
-            engines.env(STACK.0, STACK.1);
-            return engines;
+    let built = built::build(&all)?;
+    let general = built.iter().filter(|built| OF_WORDS.contains(&built.suite()));
+    let general: Vec<String> = general.map(|built| format!("{}{GENERAL}", built.name)).collect();
+    let mut suites: Vec<String> = built.iter().map(|built| built.name.clone()).collect();
+    if let Some(long) = LONG_TESTS.iter().find(|long| !suites.iter().any(|suite| suite == *long)) {
+        return Err(format!("{long} is no suite of tests"));
+    }
+    suites.sort_by_key(|name| LONG_TESTS.iter().position(|long| long == name).unwrap_or(LONG_TESTS.len()));
+    suites.splice(LONG_TESTS.len()..LONG_TESTS.len(), [EXAMPLES, WITHIN].map(str::to_owned));
+    suites.extend(general);
+    suites::run(pipeline, suites, |name| {
+        let of_cargo = |arguments: &[&str]| {
+            let mut cargo = command("cargo", arguments);
+            cargo.env(STACK.0, STACK.1);
+            cargo
+        };
+        let (suite, is_general) = match name.strip_suffix(GENERAL) {
+            Some(suite) => (suite, true),
+            None => (name, false),
+        };
+        match built.iter().find(|built| built.name == suite) {
+            Some(built) if is_general => {
+                let mut tests = built.command();
+                tests.env("MILLSTREAM_QUEUE", "general");
+                tests
+            }
+            Some(built) => built.command(),
+            None if name == WITHIN => of_cargo(ENGINES_WITHIN),
+            // The same packages as above: for fewer of them cargo would choose other features, and compile much once more.
+            None => of_cargo(&[&all[..], &["--doc"]].concat()),
         }
-        // The same packages as above: for fewer of them cargo would choose other features, and compile much once more.
-        let mut general = command("cargo", &[&all[..], OF_WORDS].concat());
-        general.env("MILLSTREAM_QUEUE", "general");
-        general
-    });
-    tests.and(others)
+    })
 }
 
-/// The names of the tests that run side by side at the end of the step `test`.
-const GENERAL: &str = "queues and workers on their general way";
+/// What stands behind the name of a suite that runs on the general way of queues.
+const GENERAL: &str = ", on the general way";
+
+/// The names of what cargo runs itself.
+const EXAMPLES: &str = "the examples in the documentation";
 const WITHIN: &str = "inside the library of the engines";
 
+/// The suites that take longest, which begin first so that none of them is left at the end. The first compiles the release.
+const LONG_TESTS: &[&str] = &[
+    "capi/installed",
+    "observe/trace",
+    "broker/broker",
+    "cli/isolated",
+    "broker/worker",
+    "store/power",
+    "ultrasparc/threads",
+    "cli/keys",
+    "cli/docs",
+    "observe/code",
+];
+
 /// The suites that send words through accelerators: published vectors, rules, schedules, residue, hostile clients, recovery.
-const OF_WORDS: &[&str] =
-    &["--test=accelerator", "--test=secrets", "--test=queue", "--test=shared", "--test=isolated"];
+const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolated"];
 
 /// The command for the tests inside the library of the engines.
 const ENGINES_WITHIN: &[&str] =
@@ -145,6 +180,30 @@ const AARCH64: &str = "aarch64-unknown-linux-gnu";
 /// running.
 const EMULATED: &str = "emulated";
 
+/// The suites that execute the kernels of AArch64. The others execute the portable code, which the processor of the pipeline does too: they run
+/// with `--deep` only, because an emulator takes minutes for them.
+const OF_AARCH64_KERNELS: &[&str] = &[
+    "aes_lanes",
+    "aes_modes",
+    "aes_vectors",
+    "camellia",
+    "camellia_lanes",
+    "chacha20poly1305_kernels",
+    "chacha20poly1305_lanes",
+    "crc_kernels",
+    "features",
+    "gcm_kernels",
+    "gcm_lanes",
+    "gcm_siv",
+    "gcm_vectors",
+    "hash_kernels",
+    "hash_lanes",
+    "hash_vectors",
+    "registry",
+    "shake",
+    "sm4",
+];
+
 pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let sysroot = command("rustc", &["--print", "target-libdir", "--target", AARCH64]).output();
     let std = sysroot.is_ok_and(|out| Path::new(String::from_utf8_lossy(&out.stdout).trim()).exists());
@@ -168,8 +227,11 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let within = ["--package", "millstream-engines", "--lib"];
-    for what in [&*packages, &within] {
-        let arguments = [&["test", ALL, "--profile", EMULATED], what].concat();
+    let of_kernels = OF_AARCH64_KERNELS.iter().flat_map(|suite| ["--test", suite]);
+    let of_kernels: Vec<&str> = ["--package", "millstream-engines"].into_iter().chain(of_kernels).collect();
+    let what: &[&[&str]] = if pipeline.deep { &[&packages, &within] } else { &[&of_kernels] };
+    for what in what {
+        let arguments = [&["test", ALL, "--profile", EMULATED], *what].concat();
         let mut tests = command("cargo", &arguments);
         tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder).env(STACK.0, STACK.1);
         tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
