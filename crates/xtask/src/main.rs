@@ -12,6 +12,7 @@ mod python;
 mod release;
 mod run;
 mod setup;
+mod twice;
 mod upstream;
 mod vectors;
 mod voice;

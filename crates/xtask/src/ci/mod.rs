@@ -24,6 +24,7 @@ const STEPS: &[(&str, Step)] = &[
     ("voice", |_| voice::check()),
     ("links", |_| links::check()),
     ("crates", |_| crates::check()),
+    ("twice", steps::twice),
     ("clippy", |_| clippy(&["--workspace"])),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),

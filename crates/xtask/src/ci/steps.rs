@@ -6,7 +6,7 @@ use super::pipeline::{ALL, BENCHES, ON_RELEASE, PASSED, PROGRAMS, Pipeline};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Stores};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
-use crate::{openssl, release};
+use crate::{openssl, release, twice};
 
 /// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
 /// kernels compiled once more, and need no optimisation. Runs the suites of queues and workers on the general way, too. Several suites run
@@ -47,7 +47,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     })
 }
 
-/// What stands behind the name of a suite that runs on the general way of queues.
+/// The text behind the name of a suite that runs on the general way of queues.
 const GENERAL: &str = ", on the general way";
 
 /// The names of what cargo runs itself.
@@ -74,6 +74,15 @@ const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolat
 /// The command for the tests inside the library of the engines.
 const ENGINES_WITHIN: &[&str] =
     &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
+
+/// Checks that nothing is compiled twice. Only the nightly cargo tells what it would compile.
+pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
+    if !works("cargo", &["+nightly", "--version"]) {
+        pipeline.skip("the nightly toolchain is not installed: nobody looked for what is compiled twice");
+        return Ok(());
+    }
+    twice::check()
+}
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
     const ALL: &[&str] =
