@@ -276,7 +276,7 @@ static int create(struct rte_vdev_device *vdev, const struct arguments *argument
 	device->feature_flags = RTE_CRYPTODEV_FF_SYMMETRIC_CRYPTO | RTE_CRYPTODEV_FF_SYM_OPERATION_CHAINING |
 		RTE_CRYPTODEV_FF_IN_PLACE_SGL | RTE_CRYPTODEV_FF_OOP_SGL_IN_SGL_OUT |
 		RTE_CRYPTODEV_FF_OOP_SGL_IN_LB_OUT | RTE_CRYPTODEV_FF_OOP_LB_IN_SGL_OUT |
-		RTE_CRYPTODEV_FF_OOP_LB_IN_LB_OUT | millstream_dpdk_features();
+		RTE_CRYPTODEV_FF_OOP_LB_IN_LB_OUT | RTE_CRYPTODEV_FF_DIGEST_ENCRYPTED | millstream_dpdk_features();
 	if (grant == NULL)
 		device->feature_flags |= RTE_CRYPTODEV_FF_SYM_CPU_CRYPTO | RTE_CRYPTODEV_FF_SYM_SESSIONLESS;
 	struct device *own = device->data->dev_private;

@@ -61,13 +61,14 @@ struct millstream_packet {
 	uint32_t cipher_at, cipher_length;
 	uint32_t auth_at, auth_length;
 	uint32_t status;
+	uint32_t tag_at;
 };
 
 _Static_assert(sizeof(struct millstream_row) == 36, "as in src/ffi.rs");
 _Static_assert(sizeof(struct millstream_transform) == 32, "as in src/ffi.rs");
 _Static_assert(sizeof(struct millstream_packet) == 120, "as in src/ffi.rs");
 _Static_assert(offsetof(struct millstream_packet, tag) == 80, "as in src/ffi.rs");
-_Static_assert(offsetof(struct millstream_packet, status) == 112, "as in src/ffi.rs");
+_Static_assert(offsetof(struct millstream_packet, tag_at) == 116, "as in src/ffi.rs");
 
 const struct millstream_row *millstream_dpdk_row(size_t place);
 uint64_t millstream_dpdk_features(void);

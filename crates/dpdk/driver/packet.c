@@ -44,6 +44,19 @@ static uint8_t *bytes_at(struct rte_mbuf *mbuf, uint64_t offset, uint64_t length
 	return NULL;
 }
 
+/* Returns the offset in mbufs of a byte of theirs, or UINT64_MAX if it is none. */
+static uint64_t offset_of(const struct rte_mbuf *mbuf, const uint8_t *byte)
+{
+	for (uint64_t before = 0; mbuf != NULL; before += mbuf->data_len, mbuf = mbuf->next) {
+		const uint8_t *first = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+		/* Alone, or at the end, an mbuf may be used up to its end. */
+		uint32_t room = mbuf->next == NULL ? mbuf->buf_len - mbuf->data_off : mbuf->data_len;
+		if (byte >= first && byte < first + room)
+			return before + (byte - first);
+	}
+	return UINT64_MAX;
+}
+
 /* Describes an operation. Returns 0 if its offsets and lengths do not fit its mbufs. */
 int describe(struct rte_crypto_op *operation, const struct session *session, struct millstream_packet *packet)
 {
@@ -82,6 +95,12 @@ int describe(struct rte_crypto_op *operation, const struct session *session, str
 	}
 	packet->offset = first;
 	packet->length = end - first;
+	packet->tag_at = UINT32_MAX;
+	if (session->has_cipher && session->has_auth) {
+		uint64_t at = offset_of(to, packet->tag);
+		if (at >= first && at < end)
+			packet->tag_at = at - first;
+	}
 	packet->source = bytes_at(from, first, end - first, &fits);
 	packet->destination = from == to ? (uint8_t *)(uintptr_t)packet->source : bytes_at(to, first, end - first, &fits);
 	packet->source_pieces = from;
@@ -155,6 +174,7 @@ static int describe_vector(const struct session *session, union rte_crypto_sym_o
 	packet->length = length;
 	packet->cipher_at = offsets.ofs.cipher.head * cipher_unit;
 	packet->cipher_length = (length - cipher) * cipher_unit;
+	packet->tag_at = UINT32_MAX;
 	packet->auth_at = offsets.ofs.auth.head * auth_unit;
 	packet->auth_length = (length - auth) * auth_unit;
 	packet->iv = vectors->iv != NULL ? vectors->iv[i].va : NULL;

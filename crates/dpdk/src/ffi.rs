@@ -262,5 +262,5 @@ const _: () = {
     assert!(size_of::<GivenTransform>() == 32);
     assert!(size_of::<Packet>() == 120);
     assert!(std::mem::offset_of!(Packet, tag) == 80);
-    assert!(std::mem::offset_of!(Packet, status) == 112);
+    assert!(std::mem::offset_of!(Packet, tag_at) == 116);
 };

@@ -41,6 +41,16 @@ impl Region {
     }
 }
 
+/// Returns the place of the tag in the span where the cipher covers it: a tag that is encrypted with the plaintext of which it is.
+pub fn encrypted_tag<K>(plan: &Plan<K>, packet: &Packet) -> Option<usize> {
+    let second = plan.second.as_ref()?;
+    let (cipher, auth) = if second.is_cipher() { (second, &plan.first) } else { (&plan.first, second) };
+    let authenticates_plaintext = second.is_cipher() == cipher.forward;
+    let (region, at) = (Region::of(cipher, packet)?, packet.tag_at as usize);
+    let is_covered = auth.has_tag() && region.at <= at && at.checked_add(auth.tag_len)? <= region.end();
+    (authenticates_plaintext && is_covered).then_some(at)
+}
+
 /// Returns how many bytes come in clear before what is encrypted, where a chain is one that an accelerator does as one operation: what is
 /// authenticated is all of the span, and ends with what is encrypted; an HMAC of the ciphertext.
 pub fn combined<K>(plan: &Plan<K>, packet: &Packet) -> Option<usize> {

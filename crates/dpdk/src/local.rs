@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::algorithms::Engine;
 use crate::bits::{F8Start, F9Frame};
-use crate::geometry::Region;
+use crate::geometry::{Region, encrypted_tag};
 use crate::packet::{Packet, Status};
 use crate::session::{Plan, Session, Step};
 
@@ -55,6 +55,8 @@ struct Work<'a> {
     copy: Option<Zeroizing<Vec<u8>>>,
     /// The place of the tag that was computed among the tags of the burst.
     tag: Range<usize>,
+    /// The place of the tag in the span where the cipher covers it.
+    encrypted_tag: Option<usize>,
 }
 
 impl<'a> Work<'a> {
@@ -71,14 +73,19 @@ impl<'a> Work<'a> {
             packet.status = Status::Argument;
             return None;
         };
-        let mut work = match packet.whole() {
-            Some((input, output)) => Work { packet, plan, input, output, copy: None, tag: 0..0 },
+        let encrypted_tag = encrypted_tag(plan, packet);
+        // A tag that is encrypted is put between the bytes, so they are changed where they lie.
+        let usable = packet.whole().filter(|_| encrypted_tag.is_none() || packet.is_in_place());
+        let mut work = match usable {
+            Some((input, output)) => {
+                Work { packet, plan, input, output, copy: None, tag: 0..0, encrypted_tag }
+            }
             None => {
                 let mut copy = Zeroizing::new(vec![0; packet.length as usize]);
                 // SAFETY: as the caller says.
                 unsafe { packet.read(0, &mut copy) };
                 let (input, output) = (copy.as_ptr(), std::ptr::null_mut());
-                Work { packet, plan, input, output, copy: Some(copy), tag: 0..0 }
+                Work { packet, plan, input, output, copy: Some(copy), tag: 0..0, encrypted_tag }
             }
         };
         if let Some(copy) = &mut work.copy {
@@ -86,6 +93,15 @@ impl<'a> Work<'a> {
             work.input = work.output;
         }
         Some(work)
+    }
+
+    /// Returns the place of the tag.
+    fn tag_place(&self) -> *mut u8 {
+        match self.encrypted_tag {
+            // `encrypted_tag` found that it is in the span.
+            Some(at) => self.output.wrapping_add(at),
+            None => self.packet.tag,
+        }
     }
 
     fn is_in_place(&self) -> bool {
@@ -154,9 +170,7 @@ impl<'a> Work<'a> {
                 None if is_auth_only => self.copy_around(Region { at: 0, len: 0, bits: 0 }),
                 None => return,
             }
-            if self.copy.is_some() {
-                self.packet.give_tag(&tags[self.tag.clone()]);
-            }
+            self.packet.give_tag(&tags[self.tag.clone()]);
         }
     }
 }
@@ -211,8 +225,9 @@ unsafe fn step(number: usize, works: &mut [Work<'_>], tags: &mut Vec<u8>) -> boo
                 work.tag = at..at + len;
                 at += len;
                 // A cipher that comes next may cover the tag.
-                if work.copy.is_none() {
-                    work.packet.give_tag(&tags[work.tag.clone()]);
+                if work.copy.is_none() || work.encrypted_tag.is_some() {
+                    let tag = &tags[std::mem::take(&mut work.tag)];
+                    work.tag_place().copy_from_nonoverlapping(tag.as_ptr(), tag.len());
                 }
             } else if status != Status::Good && number > 0 {
                 undo(work);
@@ -240,7 +255,7 @@ fn take_tag(
     }
     // A digest: MACs were compared where they were computed.
     // SAFETY: the packet's maker promises so many bytes.
-    let given = unsafe { Packet::given(work.packet.tag, step.tag_len) };
+    let given = unsafe { Packet::given(work.tag_place(), step.tag_len) };
     let right = given.len() == step.tag_len && bool::from(begins(tag, given));
     (if right { Status::Good } else { Status::Authentication }, 0)
 }
@@ -342,7 +357,7 @@ unsafe fn auth<'a>(
     let packet = &*work.packet;
     // SAFETY: as the caller says. Nothing of it is written in this step.
     let (message, tag) = unsafe {
-        let tag = if step.forward { &[] } else { given(packet.tag, step.tag_len)? };
+        let tag = if step.forward { &[] } else { given(work.tag_place(), step.tag_len)? };
         (work.message(region, after_cipher), tag)
     };
     let verifies = !step.forward;

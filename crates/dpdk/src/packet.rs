@@ -74,6 +74,8 @@ pub struct Packet {
     pub auth_length: u32,
     /// The end.
     pub status: Status,
+    /// The place of the tag, counted from the span's first byte, where that is in the span of the result; else any number beyond it.
+    pub tag_at: u32,
 }
 
 impl Packet {

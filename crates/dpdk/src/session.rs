@@ -72,13 +72,14 @@ impl<K> Plan<K> {
         mut bind: impl FnMut(millstream::cwq::Algorithm, &[u8]) -> Result<K, Refusal>,
     ) -> Result<Self, Refusal> {
         let mut step = |transform: &Transform<'_>| -> Result<Step<K>, Refusal> {
-            let engine = checked(transform)?;
+            let (engine, has_iv) = checked(transform)?;
             let key = engine.keyed().map(|algorithm| bind(algorithm, transform.key)).transpose()?;
             Ok(Step {
                 engine,
                 key,
                 forward: transform.forward,
-                iv_len: transform.iv_len.into(),
+                // Some applications say a length also where there is no initialisation vector.
+                iv_len: if has_iv { transform.iv_len.into() } else { 0 },
                 tag_len: transform.tag_len.into(),
                 aad_len: transform.aad_len.into(),
             })
@@ -112,25 +113,30 @@ impl<K> Plan<K> {
     }
 }
 
-/// Compares the lengths of a transform with the table. Returns the engine.
-fn checked(transform: &Transform<'_>) -> Result<Engine, Refusal> {
+/// Compares the lengths of a transform with the table. Returns the engine, and true if it takes an initialisation vector.
+fn checked(transform: &Transform<'_>) -> Result<(Engine, bool), Refusal> {
     let entry = find(transform.class, transform.number)
         .ok_or(Refusal::Algorithm(transform.class, transform.number))?;
     let key_len = u16::try_from(transform.key.len()).unwrap_or(u16::MAX);
     let row = &entry.row;
     let null = matches!(entry.engine, Engine::NullCipher | Engine::NullAuth);
+    let has_iv = row.iv.max > 0;
     for (of, given, takes) in [
         ("key", key_len, row.key),
         ("initialisation vector", transform.iv_len, row.iv),
         ("tag", transform.tag_len, row.digest),
         ("associated data", transform.aad_len, row.aad),
     ] {
-        let unused = null || of == "key" && entry.engine.keyed().is_none();
+        let unused = match of {
+            "key" => entry.engine.keyed().is_none(),
+            "initialisation vector" => !has_iv,
+            _ => null,
+        };
         if !unused && !takes.contains(given) {
             return Err(Refusal::Length { of, given, takes });
         }
     }
-    Ok(entry.engine)
+    Ok((entry.engine, has_iv))
 }
 
 /// A session.

@@ -235,6 +235,7 @@ fn order_and_end() {
             auth_at: 0,
             auth_length: 0,
             status: Status::Failed,
+        tag_at: u32::MAX,
         })
         .collect();
     // SAFETY: everything is as long as it says.

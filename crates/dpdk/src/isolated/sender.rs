@@ -8,7 +8,7 @@ use millstream::queue::{Buffer, Buffers, Done, Queue, Refusal};
 
 use super::{Flight, request};
 use crate::algorithms::Engine;
-use crate::geometry::Region;
+use crate::geometry::{Region, encrypted_tag};
 use crate::packet::{Packet, Status};
 use crate::session::Step;
 
@@ -124,6 +124,10 @@ impl Sender {
                 read_after_cipher(flight, region, into);
             } else {
                 packet.read(region.at, into);
+            }
+            if let (1, true, Some(at)) = (flight.step, step.is_cipher(), encrypted_tag(flight.plan(), packet)) {
+                let tag = Packet::given(packet.tag, flight.plan().first.tag_len);
+                into[at - region.at..][..tag.len()].copy_from_slice(tag);
             }
             if step.engine == Engine::KasumiF9 {
                 aside.extend(source.iter().take(8));

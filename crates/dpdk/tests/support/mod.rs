@@ -162,6 +162,7 @@ pub fn run_by(
         auth_at: parts.auth.0,
         auth_length: parts.auth.1,
         status: Status::Failed,
+        tag_at: u32::MAX,
     };
     end(&mut packet);
     let result = match lie {
