@@ -54,15 +54,8 @@ pub fn encrypted_tag<K>(plan: &Plan<K>, packet: &Packet) -> Option<usize> {
 /// Returns how many bytes come in clear before what is encrypted, where a chain is one that an accelerator does as one operation: what is
 /// authenticated is all of the span, and ends with what is encrypted; an HMAC of the ciphertext.
 pub fn combined<K>(plan: &Plan<K>, packet: &Packet) -> Option<usize> {
-    let second = plan.second.as_ref()?;
+    let second = plan.second.as_ref().filter(|_| plan.may_combine)?;
     let (cipher, auth) = if second.is_cipher() { (second, &plan.first) } else { (&plan.first, second) };
-    let encrypts = cipher.forward && auth.forward && second.is_auth();
-    let decrypts = !cipher.forward && !auth.forward && second.is_cipher();
-    let is_hmac =
-        matches!(auth.engine, Engine::Mac(algorithm) if algorithm != millstream::cwq::Algorithm::AesCmac);
-    if !(is_hmac && (encrypts || decrypts) && matches!(cipher.engine, Engine::Cipher(_))) {
-        return None;
-    }
     let (encrypted, authenticated) = (Region::of(cipher, packet)?, Region::of(auth, packet)?);
     let whole = authenticated.at == 0 && authenticated.len == packet.length as usize;
     (whole && encrypted.end() == authenticated.end()).then_some(encrypted.at)

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::algorithms::Engine;
 use crate::bits::{F8Start, F9Frame};
-use crate::geometry::{Region, encrypted_tag};
+use crate::geometry::{Region, combined, encrypted_tag};
 use crate::packet::{Packet, Status};
 use crate::session::{Plan, Session, Step};
 
@@ -33,7 +33,8 @@ pub unsafe fn run(packets: &mut [Packet]) {
         tags.clear();
         // SAFETY: as the caller says.
         unsafe {
-            let mut works: Vec<Work<'_>> = burst.iter_mut().filter_map(|packet| Work::new(packet)).collect();
+            let mut works = Vec::with_capacity(burst.len());
+            works.extend(burst.iter_mut().filter_map(|packet| Work::new(packet)));
             for number in 0..2 {
                 if !step(number, &mut works, &mut tags) {
                     break;
@@ -57,6 +58,8 @@ struct Work<'a> {
     tag: Range<usize>,
     /// The place of the tag in the span where the cipher covers it.
     encrypted_tag: Option<usize>,
+    /// True if one operation does both steps.
+    combined: bool,
 }
 
 impl<'a> Work<'a> {
@@ -78,14 +81,15 @@ impl<'a> Work<'a> {
         let usable = packet.whole().filter(|_| encrypted_tag.is_none() || packet.is_in_place());
         let mut work = match usable {
             Some((input, output)) => {
-                Work { packet, plan, input, output, copy: None, tag: 0..0, encrypted_tag }
+                Work { packet, plan, input, output, copy: None, tag: 0..0, encrypted_tag, combined: false }
             }
             None => {
                 let mut copy = Zeroizing::new(vec![0; packet.length as usize]);
                 // SAFETY: as the caller says.
                 unsafe { packet.read(0, &mut copy) };
                 let (input, output) = (copy.as_ptr(), std::ptr::null_mut());
-                Work { packet, plan, input, output, copy: Some(copy), tag: 0..0, encrypted_tag }
+                let copy = Some(copy);
+                Work { packet, plan, input, output, copy, tag: 0..0, encrypted_tag, combined: false }
             }
         };
         if let Some(copy) = &mut work.copy {
@@ -184,17 +188,13 @@ unsafe fn step(number: usize, works: &mut [Work<'_>], tags: &mut Vec<u8>) -> boo
     let mut whose = Vec::with_capacity(works.len());
     let mut any = false;
     for (place, work) in works.iter_mut().enumerate() {
-        let Some(step) = work.plan.step(number).filter(|_| work.packet.status == Status::Good) else {
-            continue;
-        };
+        let is_over = work.packet.status != Status::Good || number > 0 && work.combined;
+        let Some(step) = work.plan.step(number).filter(|_| !is_over) else { continue };
         any = true;
         // SAFETY: as the caller says.
-        match unsafe { begin(step, work, number > 0) } {
-            Ok(Some(operation)) => {
-                operations.push(operation);
-                whose.push(place);
-            }
-            Ok(None) => {}
+        match unsafe { begin(step, work, number > 0, &mut operations) } {
+            Ok(()) if operations.len() > whose.len() => whose.push(place),
+            Ok(()) => {}
             Err(status) => work.packet.status = status,
         }
     }
@@ -206,6 +206,8 @@ unsafe fn step(number: usize, works: &mut [Work<'_>], tags: &mut Vec<u8>) -> boo
     for (operation, place) in operations.iter().zip(&whose) {
         let work = &works[*place];
         let step = work.plan.step(number).expect("it has begun");
+        let step =
+            if work.combined { work.plan.steps().find(|step| step.is_auth()).unwrap_or(step) } else { step };
         let status = if ran.is_ok() { status(operation.result()) } else { Status::Failed };
         outcomes.push(if status == Status::Good {
             take_tag(step, operation, work, tags)
@@ -268,16 +270,25 @@ fn status(result: Result<(), EngineError>) -> Status {
     }
 }
 
-/// Makes the operation of a step; none where there is nothing to compute.
+/// Adds the operation of a step to the list, in which it stays where it was made; none where there is nothing to compute.
 ///
 /// # Safety
 /// See the module.
 #[inline]
 unsafe fn begin<'a>(
     step: &'a Step<Key>,
-    work: &Work<'a>,
+    work: &mut Work<'a>,
     after_cipher: bool,
-) -> Result<Option<Operation<'a>>, Status> {
+    list: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
+    if work.plan.may_combine
+        && !after_cipher
+        && let Some(clear) = combined(work.plan, work.packet)
+    {
+        work.combined = true;
+        // SAFETY: as the caller says.
+        return unsafe { chained(work, clear, list) };
+    }
     let region = Region::of(step, work.packet).ok_or(Status::Argument)?;
     if step.has_tag() && work.packet.tag.is_null() {
         return Err(Status::Argument);
@@ -285,15 +296,15 @@ unsafe fn begin<'a>(
     // SAFETY: as the caller says; the region is in the span.
     unsafe {
         match step.engine {
-            Engine::Cipher(_) | Engine::KasumiF8 => cipher(step, work, region, step.forward).map(Some),
-            Engine::Aead(_) => aead(step, work, region).map(Some),
+            Engine::Cipher(_) | Engine::KasumiF8 => cipher(step, work, region, step.forward, list),
+            Engine::Aead(_) => aead(step, work, region, list),
             Engine::NullCipher => {
                 // As if nothing of it were the cipher's.
                 work.copy_around(Region { at: 0, len: 0, bits: 0 });
-                Ok(None)
+                Ok(())
             }
-            Engine::NullAuth => Ok(None),
-            _ => auth(step, work, region, after_cipher).map(Some),
+            Engine::NullAuth => Ok(()),
+            _ => auth(step, work, region, after_cipher, list),
         }
     }
 }
@@ -306,7 +317,8 @@ unsafe fn cipher<'a>(
     work: &Work<'a>,
     region: Region,
     forward: bool,
-) -> Result<Operation<'a>, Status> {
+    list: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
     let mut iv = [0; LONGEST_IV];
     let iv = &mut iv[..step.iv_len];
     // SAFETY: as the caller says.
@@ -319,14 +331,21 @@ unsafe fn cipher<'a>(
     if let (Key::KasumiF8(key), false) = (key, region.bits == 8 * region.len) {
         let start = iv.first_chunk().and_then(F8Start::new).ok_or(Status::Argument)?;
         let F8Start { count, bearer, direction } = start;
-        return Ok(Operation::kasumi_f8(key, count, bearer, direction, data, region.bits));
+        list.push(Operation::kasumi_f8(key, count, bearer, direction, data, region.bits));
+        return Ok(());
     }
     let key = key.as_cipher().ok_or(Status::Argument)?;
-    Ok(if forward { Operation::encrypt(key, iv, data) } else { Operation::decrypt(key, iv, data) })
+    list.push(if forward { Operation::encrypt(key, iv, data) } else { Operation::decrypt(key, iv, data) });
+    Ok(())
 }
 
 #[inline]
-unsafe fn aead<'a>(step: &'a Step<Key>, work: &Work<'a>, region: Region) -> Result<Operation<'a>, Status> {
+unsafe fn aead<'a>(
+    step: &'a Step<Key>,
+    work: &Work<'a>,
+    region: Region,
+    list: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
     let packet = &*work.packet;
     // SAFETY: as the caller says. What is read beside the data lies apart from them.
     unsafe {
@@ -337,14 +356,43 @@ unsafe fn aead<'a>(step: &'a Step<Key>, work: &Work<'a>, region: Region) -> Resu
         let key = step.key.as_ref().and_then(Key::as_aead).ok_or(Status::Argument)?;
         let data = work.data(region);
         if step.forward {
-            return Ok(Operation::seal(key, nonce, aad, data));
+            list.push(Operation::seal(key, nonce, aad, data));
+            return Ok(());
         }
         let tag = given(packet.tag, step.tag_len)?;
-        Ok(match tag.try_into() {
-            Ok(whole) => Operation::open(key, nonce, aad, data, whole),
-            Err(_) => Operation::open_cut(key, nonce, aad, data, tag, step.tag_len),
-        })
+        match tag.try_into() {
+            Ok(whole) => list.push(Operation::open(key, nonce, aad, data, whole)),
+            Err(_) => list.push(Operation::open_cut(key, nonce, aad, data, tag, step.tag_len)),
+        }
     }
+    Ok(())
+}
+
+/// Both steps as one operation on the whole span: encryption with the HMAC of what it makes, or the way back.
+#[inline]
+unsafe fn chained<'a>(work: &Work<'a>, clear: usize, list: &mut Vec<Operation<'a>>) -> Result<(), Status> {
+    let (first, second) = (&work.plan.first, work.plan.second.as_ref().ok_or(Status::Argument)?);
+    let (cipher, auth) = if second.is_cipher() { (second, first) } else { (first, second) };
+    let whole = Region { at: 0, len: work.packet.length as usize, bits: 0 };
+    let (Some(key), Some(Key::Hmac(mac))) = (cipher.key.as_ref().and_then(Key::as_cipher), &auth.key) else {
+        return Err(Status::Argument);
+    };
+    if work.packet.tag.is_null() || work.packet.tag_at < work.packet.length {
+        return Err(Status::Argument);
+    }
+    let mut iv = [0; LONGEST_IV];
+    let iv = &mut iv[..cipher.iv_len];
+    // SAFETY: as the caller says; the tag does not begin in the span.
+    unsafe {
+        iv.copy_from_slice(given(work.packet.iv, cipher.iv_len)?);
+        if auth.forward {
+            list.push(Operation::encrypt_then_mac(key, iv, mac, clear, work.data(whole)));
+        } else {
+            let tag = given(work.packet.tag, auth.tag_len)?;
+            list.push(Operation::mac_then_decrypt(key, iv, mac, clear, work.data(whole), tag));
+        }
+    }
+    Ok(())
 }
 
 #[inline]
@@ -353,7 +401,8 @@ unsafe fn auth<'a>(
     work: &Work<'a>,
     region: Region,
     after_cipher: bool,
-) -> Result<Operation<'a>, Status> {
+    list: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
     let packet = &*work.packet;
     // SAFETY: as the caller says. Nothing of it is written in this step.
     let (message, tag) = unsafe {
@@ -362,33 +411,38 @@ unsafe fn auth<'a>(
     };
     let verifies = !step.forward;
     match (step.engine, &step.key) {
-        (Engine::Digest(hash), _) => Ok(Operation::digest(hash, message)),
+        (Engine::Digest(hash), _) => list.push(Operation::digest(hash, message)),
         (Engine::Gmac, Some(Key::AesGcm(key))) => {
             // SAFETY: as the caller says.
             let nonce = unsafe { given(packet.auth_iv, step.iv_len)? };
             let nothing = InOut::in_place(&mut []);
-            Ok(if verifies {
+            list.push(if verifies {
                 Operation::open_cut(key, nonce, message, nothing, tag, step.tag_len)
             } else {
                 Operation::seal(key, nonce, message, nothing)
-            })
+            });
         }
         (Engine::KasumiF9, Some(Key::KasumiF9(key))) => {
             let frame = F9Frame::new(message).ok_or(Status::Argument)?;
             let F9Frame { count, fresh, direction, message, bits } = frame;
             match tag.try_into() {
                 Ok(code) if verifies => {
-                    Ok(Operation::verify_kasumi_f9(key, count, fresh, direction, message, bits, code))
+                    list.push(Operation::verify_kasumi_f9(key, count, fresh, direction, message, bits, code));
                 }
-                _ => Ok(Operation::kasumi_f9(key, count, fresh, direction, message, bits)),
+                _ => list.push(Operation::kasumi_f9(key, count, fresh, direction, message, bits)),
             }
         }
         (_, Some(key)) => {
             let key = key.as_mac().ok_or(Status::Argument)?;
-            Ok(if verifies { Operation::verify(key, message, tag) } else { Operation::mac(key, message) })
+            list.push(if verifies {
+                Operation::verify(key, message, tag)
+            } else {
+                Operation::mac(key, message)
+            });
         }
-        (_, None) => Err(Status::Argument),
+        (_, None) => return Err(Status::Argument),
     }
+    Ok(())
 }
 
 /// Returns bytes that the packet has to give; it is wrong where there are none.
@@ -418,11 +472,12 @@ unsafe fn undo(work: &Work<'_>) {
     unsafe {
         if !work.is_in_place() {
             work.output.add(region.at).write_bytes(0, region.len);
-        } else if matches!(step.engine, Engine::Cipher(_) | Engine::KasumiF8)
-            && let Ok(operation) = cipher(step, work, region, !step.forward)
-        {
+        } else if matches!(step.engine, Engine::Cipher(_) | Engine::KasumiF8) {
             // It is right as the first one was: the same key, initialisation vector and length.
-            let _ = millstream::batch(&mut [operation]);
+            let mut one = Vec::with_capacity(1);
+            if cipher(step, work, region, !step.forward, &mut one).is_ok() {
+                let _ = millstream::batch(&mut one);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions: a chain of transforms, whose keys are bound once.
 
 use millstream::Key;
+use millstream::cwq::Algorithm;
 use millstream::isolated::Accelerator;
 use millstream::queue::{Exportable, KeyHandle};
 
@@ -52,6 +53,14 @@ impl<K> Step<K> {
         !self.is_cipher() && self.engine != Engine::NullAuth && self.tag_len > 0
     }
 
+    /// Returns true if this step and the one after it are an encryption and the HMAC of what it makes, or the way back.
+    fn combines(&self, next: &Self) -> bool {
+        let (cipher, auth) = if self.is_cipher() { (self, next) } else { (next, self) };
+        let is_hmac = matches!(auth.engine, Engine::Mac(algorithm) if algorithm != Algorithm::AesCmac);
+        let in_order = cipher.forward == auth.forward && cipher.forward == self.is_cipher();
+        is_hmac && in_order && matches!(cipher.engine, Engine::Cipher(_)) && auth.has_tag()
+    }
+
     /// Returns true for a hash or a MAC.
     pub fn is_auth(&self) -> bool {
         !self.is_cipher() && !matches!(self.engine, Engine::Aead(_))
@@ -64,12 +73,14 @@ pub struct Plan<K> {
     pub first: Step<K>,
     /// The second step, where a cipher and an authentication are chained.
     pub second: Option<Step<K>>,
+    /// True where one operation can do both steps, if they cover the right bytes: see [`combined`](crate::geometry::combined).
+    pub may_combine: bool,
 }
 
 impl<K> Plan<K> {
     fn new(
         transforms: &[Transform<'_>],
-        mut bind: impl FnMut(millstream::cwq::Algorithm, &[u8]) -> Result<K, Refusal>,
+        mut bind: impl FnMut(Algorithm, &[u8]) -> Result<K, Refusal>,
     ) -> Result<Self, Refusal> {
         let mut step = |transform: &Transform<'_>| -> Result<Step<K>, Refusal> {
             let (engine, has_iv) = checked(transform)?;
@@ -85,14 +96,16 @@ impl<K> Plan<K> {
             })
         };
         match transforms {
-            [one] => Ok(Plan { first: step(one)?, second: None }),
+            [one] => Ok(Plan { first: step(one)?, second: None, may_combine: false }),
             [one, other]
                 if matches!(
                     (one.class, other.class),
                     (Class::Cipher, Class::Auth) | (Class::Auth, Class::Cipher)
                 ) =>
             {
-                Ok(Plan { first: step(one)?, second: Some(step(other)?) })
+                let (first, second) = (step(one)?, step(other)?);
+                let may_combine = first.combines(&second);
+                Ok(Plan { first, second: Some(second), may_combine })
             }
             _ => Err(Refusal::Chain),
         }
@@ -142,7 +155,7 @@ fn checked(transform: &Transform<'_>) -> Result<(Engine, bool), Refusal> {
 /// A session.
 pub enum Session {
     /// The keys are in this process.
-    Here(Plan<Key>),
+    Here(Box<Plan<Key>>),
     /// A worker holds the keys.
     Worker(Plan<KeyHandle>, Accelerator),
 }
@@ -154,7 +167,8 @@ impl Session {
     /// [`Refusal`].
     pub fn here(transforms: &[Transform<'_>]) -> Result<Self, Refusal> {
         let features = millstream::features()?;
-        Plan::new(transforms, |algorithm, key| Ok(Key::new(features, algorithm, key)?)).map(Session::Here)
+        let plan = Plan::new(transforms, |algorithm, key| Ok(Key::new(features, algorithm, key)?))?;
+        Ok(Session::Here(Box::new(plan)))
     }
 
     /// Brings the keys of a chain of transforms to a worker.

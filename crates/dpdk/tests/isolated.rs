@@ -1,92 +1,38 @@
-//! A device whose keys a worker holds computes what one with keys here does, for every algorithm, both ways. This program is also the broker
-//! and its worker.
+//! A device whose keys are behind a queue computes what one with keys here does, for every algorithm, both ways. The accelerator is on a
+//! thread of this process; real workers are behind the same queue in `tests/dpdk.rs`.
 
 mod support;
 
-use std::ffi::{CString, OsString};
-use std::io::{BufRead, BufReader};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
-use millstream_broker::worker::{self, Config as WorkerConfig};
-use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use millstream::isolated::{Attach, Fallback};
 use millstream_dpdk::*;
 use support::*;
 
-fn main() {
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    match arguments.first().and_then(|first| first.to_str()) {
-        Some("as-broker") => return serve(&arguments[1..]),
-        Some("as-worker") => return work(&arguments[1..]),
-        _ => {}
-    }
-    let tests: [(&str, fn()); 3] = [
-        ("every algorithm agrees", algorithms_agree),
-        ("every chain agrees", chains_agree),
-        ("packets come back in their order, and end with the service", order_and_end),
-    ];
-    for (name, test) in tests {
-        test();
-        println!("test {name} ... ok");
-    }
-    println!("test result: ok. {} passed; 0 failed; 0 ignored", tests.len());
-}
-
-fn serve(arguments: &[OsString]) {
-    let this = std::env::current_exe().unwrap();
-    let worker = WorkerCommand { program: this, arguments: vec!["as-worker".into()] };
-    let broker = Broker::start(Config::new(PathBuf::from(&arguments[0]), worker)).unwrap();
-    println!("serving");
-    broker.run(&Stop::new().unwrap()).unwrap();
-}
-
-fn work(arguments: &[OsString]) {
-    let number = |name: &str| {
-        let found = arguments.iter().find_map(|argument| argument.to_str()?.strip_prefix(name));
-        found.map(|value| value.parse::<u64>().unwrap())
-    };
-    let config = WorkerConfig {
-        spin: Duration::from_nanos(number("--spin-ns=").unwrap()),
-        flush: Duration::from_nanos(number("--flush-ns=").unwrap()),
-        cpu: number("--cpu=").map(|cpu| cpu as usize),
-        key_memory: number("--key-memory=").unwrap() as usize,
-        ..WorkerConfig::new(0)
-    };
-    worker::run(config).unwrap();
-}
-
-/// A service, and a device with one lane on it.
+/// A device with one lane on it.
 struct Fixture {
-    broker: Child,
     device: *mut Device,
     lane: *mut Lane,
-    _folder: tempfile::TempDir,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        // The socket's folder is one that the broker makes.
-        let socket = folder.path().join("run/socket");
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg("as-broker").arg(&socket).stdout(Stdio::piped()).stdin(Stdio::null());
-        let mut broker = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(broker.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "serving\n");
-        let path = CString::new(socket.as_os_str().as_bytes()).unwrap();
-        let (mut device, mut lane, mut text) = (null_mut(), null_mut(), [0_u8; 200]);
+        let nowhere = Some("/nonexistent/socket".into());
+        let attach = Attach {
+            socket: nowhere,
+            depth: 2048,
+            arena_bytes: 16 << 20,
+            key_slots: 64,
+            fallback: Fallback::InProcess,
+            ..Attach::default()
+        };
+        let device = Box::into_raw(Box::new(Device::new(attach.attach().unwrap())));
+        let (mut lane, mut text) = (null_mut(), [0_u8; 200]);
         let message = Message { text: text.as_mut_ptr().cast(), room: text.len() };
         // SAFETY: everything is as long as it says.
-        unsafe {
-            let attached = millstream_dpdk_attach(path.as_ptr(), 1, &mut device, &message);
-            assert_eq!(attached, 0, "{}", String::from_utf8_lossy(&text));
-            assert_eq!(millstream_dpdk_lane_new(device, &mut lane, &message), 0);
-        }
-        Fixture { broker, device, lane, _folder: folder }
+        assert_eq!(unsafe { millstream_dpdk_lane_new(device, &mut lane, &message) }, 0);
+        Fixture { device, lane }
     }
 
     /// Runs an operation in the worker.
@@ -115,8 +61,6 @@ impl Drop for Fixture {
             millstream_dpdk_lane_free(self.lane);
             millstream_dpdk_detach(self.device);
         }
-        let _ = self.broker.kill();
-        let _ = self.broker.wait();
     }
 }
 
@@ -171,6 +115,7 @@ fn agree(fixture: &Fixture, out: &[GivenTransform], back: &[GivenTransform], par
     }
 }
 
+#[test]
 fn algorithms_agree() {
     let fixture = Fixture::new();
     let mut count = 0;
@@ -186,6 +131,7 @@ fn algorithms_agree() {
     assert_eq!(count, 33, "algorithms");
 }
 
+#[test]
 fn chains_agree() {
     let fixture = Fixture::new();
     let row = |class, number| *rows().find(|row| row.class == class && row.number == number).unwrap();
@@ -206,8 +152,9 @@ fn chains_agree() {
     }
 }
 
-fn order_and_end() {
-    let mut fixture = Fixture::new();
+#[test]
+fn packets_come_back_in_their_order() {
+    let fixture = Fixture::new();
     let key = key(16);
     let session = bind_in(fixture.device, &[transform(Class::Cipher, 6, true, &key, [16, 0, 0])]).unwrap();
     let mut bytes = vec![[0_u8; 64]; 1000];
@@ -235,7 +182,7 @@ fn order_and_end() {
             auth_at: 0,
             auth_length: 0,
             status: Status::Failed,
-        tag_at: u32::MAX,
+            tag_at: u32::MAX,
         })
         .collect();
     // SAFETY: everything is as long as it says.
@@ -248,21 +195,5 @@ fn order_and_end() {
         fixture.poll(&mut packet);
         let expected = if i % 3 == 0 { Status::Argument } else { Status::Good };
         assert_eq!((packet.user as usize, packet.status), (i, expected));
-    }
-    fixture.broker.kill().unwrap();
-    fixture.broker.wait().unwrap();
-    // What is given after the end fails, at once or when it is given again.
-    let begin = Instant::now();
-    loop {
-        assert!(begin.elapsed() < Duration::from_secs(20), "a device without a service goes on");
-        let mut packet = packets[1].clone();
-        // SAFETY: as above.
-        if unsafe { millstream_dpdk_submit(fixture.lane, &packet, 1) } == 1 {
-            fixture.poll(&mut packet);
-            if packet.status == Status::Failed {
-                break;
-            }
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -224,7 +224,7 @@ fn a_burst_is_mixed() {
                 auth_at: 0,
                 auth_length: 48,
                 status: Status::Failed,
-        tag_at: u32::MAX,
+                tag_at: u32::MAX,
             }
         })
         .collect();

@@ -37,6 +37,11 @@ const KEYS: usize = 4096;
 pub struct Device(Accelerator);
 
 impl Device {
+    /// Takes an accelerator, wherever it is.
+    pub fn new(accelerator: Accelerator) -> Self {
+        Device(accelerator)
+    }
+
     /// Attaches to the service behind a socket.
     ///
     /// # Errors

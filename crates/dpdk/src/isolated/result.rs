@@ -19,8 +19,8 @@ use crate::packet::{Packet, Status};
 /// See the module.
 #[inline]
 pub unsafe fn take(flight: &mut Flight, done: &Done) {
-    // SAFETY: as the caller says.
     let status = match done.result {
+        // SAFETY: as the caller says.
         Ok(()) => unsafe { bring(flight, done) },
         Err(cwq::Status::Authentication) => Status::Authentication,
         Err(cwq::Status::Gone | cwq::Status::Revoked | cwq::Status::Cancelled | cwq::Status::Key) => {

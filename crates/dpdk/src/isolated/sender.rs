@@ -125,7 +125,8 @@ impl Sender {
             } else {
                 packet.read(region.at, into);
             }
-            if let (1, true, Some(at)) = (flight.step, step.is_cipher(), encrypted_tag(flight.plan(), packet)) {
+            if let (1, true, Some(at)) = (flight.step, step.is_cipher(), encrypted_tag(flight.plan(), packet))
+            {
                 let tag = Packet::given(packet.tag, flight.plan().first.tag_len);
                 into[at - region.at..][..tag.len()].copy_from_slice(tag);
             }
