@@ -25,6 +25,15 @@ pub fn srtp_library() -> &'static Path {
     })
 }
 
+/// Returns the built archive from which the driver for DPDK is linked.
+pub fn dpdk_archive() -> &'static Path {
+    static ARCHIVE: OnceLock<PathBuf> = OnceLock::new();
+    ARCHIVE.get_or_init(|| {
+        cargo_build(&["millstream-dpdk"]);
+        profile_folder().join("libmillstream_dpdk.a")
+    })
+}
+
 /// Builds the provider and the command once per process. Cargo mostly finds nothing to do. If
 /// `MILLSTREAM_PROVIDER` and `MILLSTREAM_COMMAND` name both, those of an installation are tested in their
 /// place.

@@ -23,7 +23,7 @@ mod sshd;
 mod subject;
 pub mod tokens;
 
-pub use artifacts::{built, srtp_library, target};
+pub use artifacts::{built, dpdk_archive, srtp_library, target};
 pub use counters::Counters;
 pub use debian::debian_source;
 pub use nginx::Nginx;

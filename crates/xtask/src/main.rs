@@ -4,6 +4,7 @@ mod ci;
 mod crates;
 mod demo;
 mod deps;
+mod dpdk;
 mod generate;
 mod install;
 mod links;
@@ -64,6 +65,8 @@ enum Task {
         #[arg(long)]
         release: bool,
     },
+    /// Build the driver for DPDK, libmillstream-dpdk.so, where libdpdk-dev is installed.
+    Dpdk,
     /// Check that each crate depends only on those that ARCHITECTURE.md allows it, and that files import each other in no new circle.
     Deps,
     /// Lower the limits of comments that open with a fragment, or list those below a folder.
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Task::Vectors => vectors::install(),
         Task::Openssl => openssl::openssl(true),
         Task::Python { release } => python::python(release),
+        Task::Dpdk => dpdk::dpdk(),
         Task::Deps => deps::check(),
         Task::Voice { folder } => voice::lower(folder.as_deref()),
         Task::Generate { check } => generate::generate(check, true),

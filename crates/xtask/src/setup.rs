@@ -49,6 +49,8 @@ const PACKAGES: &[Package] = &[
     ("python3", "hashlib and ssl on the OpenSSL provider"),
     ("libsrtp2-dev", "libsrtp2, behind which the SRTP types are put"),
     ("python3-pylibsrtp", "a program of libsrtp2"),
+    ("libdpdk-dev", "the headers and drivers of DPDK, with which the driver for it is compiled and compared"),
+    ("dpdk-dev", "DPDK's own tests, which run on the driver"),
     ("opensc", "pkcs11-tool on the PKCS #11 module"),
     ("knot", "keymgr, which makes keys of zones by the PKCS #11 module"),
     ("knot-dnssecutils", "kzonesign, which signs with them"),

@@ -104,6 +104,7 @@ pub const OTHER_BLOCKS: &[(At, &str)] = &[
         "needs a token of the service; crates/python/tests/test_isolated.py does the same",
     ),
     (("srtp.md", "text"), "needs GStreamer and Janus; tests/srtp.rs runs other programs of libsrtp2"),
+    (("dpdk.md", "text"), "needs DPDK; tests/dpdk.rs runs the same programs"),
     (("backup.md", "ini"), "is a unit of systemd, for a machine with ZFS or btrfs"),
     (("backup.md", "text"), "needs pyca/cryptography 50; crates/cli/tests/backup.rs runs it"),
     (("backup-format.md", "text"), "is a formula"),

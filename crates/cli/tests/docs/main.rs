@@ -42,6 +42,7 @@ pages!(
     isolated "isolated.md",
     openssl "openssl.md",
     srtp "srtp.md",
+    dpdk "dpdk.md",
     observe "observe.md",
     columns "columns.md",
     library "library.md",

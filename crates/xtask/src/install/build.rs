@@ -78,7 +78,10 @@ impl Built {
 }
 
 /// Runs cargo, and returns its messages about artifacts.
-fn cargo(profile: &str, arguments: &[&str], of_rustc: &[&str]) -> Result<Vec<Value>, String> {
+///
+/// # Errors
+/// When it can't be run, or fails.
+pub fn cargo(profile: &str, arguments: &[&str], of_rustc: &[&str]) -> Result<Vec<Value>, String> {
     let mut cargo = command("cargo", arguments);
     cargo.args(["--profile", profile, "--message-format=json"]);
     if !of_rustc.is_empty() {
@@ -117,7 +120,10 @@ fn link(library: &Path, native: &str) -> Result<PathBuf, String> {
 }
 
 /// Returns the file of that ending that the build made for a target.
-fn artifact(messages: &[Value], target: &str, ending: &str) -> Result<PathBuf, String> {
+///
+/// # Errors
+/// When it made none.
+pub fn artifact(messages: &[Value], target: &str, ending: &str) -> Result<PathBuf, String> {
     let made =
         messages.iter().filter(|m| m["reason"] == "compiler-artifact" && m["target"]["name"] == target);
     let mut names =

@@ -1,0 +1,203 @@
+//! A queue pair whose operations a worker executes, which alone holds the keys.
+//!
+//! Bytes are copied to buffers of the grant's arena, and back from there. Packets come back in the order in which they were
+//! given, whatever the order in which the worker ends with them.
+//!
+//! # Safety
+//! Packets are as [`crate::packet`] says.
+#![allow(unsafe_code)]
+
+mod request;
+mod result;
+mod sender;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use millstream::isolated::{Accelerator, Attach};
+use millstream::queue::KeyHandle;
+
+use crate::geometry::combined;
+use crate::packet::{Packet, Status};
+use crate::refusal::Refusal;
+use crate::session::{Plan, Session, Transform};
+use sender::Sender;
+
+/// Operations that may be in flight in a queue pair.
+const DEPTH: usize = 2048;
+
+/// Bytes of arena for a queue pair: room for its depth in packets of an Ethernet frame, twice.
+const ARENA: u32 = 16 << 20;
+
+/// Keys that a device may hold.
+const KEYS: usize = 4096;
+
+/// A device whose keys a worker holds.
+pub struct Device(Accelerator);
+
+impl Device {
+    /// Takes an accelerator, wherever it is.
+    pub fn new(accelerator: Accelerator) -> Self {
+        Device(accelerator)
+    }
+
+    /// Attaches to the service behind a socket.
+    ///
+    /// # Errors
+    /// [`Refusal`]; nothing falls back to keys in this process.
+    pub fn attach(socket: &Path, queue_pairs: u32) -> Result<Self, Refusal> {
+        let attach = Attach {
+            socket: Some(socket.to_owned()),
+            name: "crypto_millstream".to_owned(),
+            queues: queue_pairs,
+            depth: DEPTH,
+            arena_bytes: ARENA.saturating_mul(queue_pairs.max(1)),
+            key_slots: KEYS,
+            ..Attach::default()
+        };
+        Ok(Device(attach.attach()?))
+    }
+
+    /// Binds the keys of a chain of transforms in the worker.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn session(&self, transforms: &[Transform<'_>]) -> Result<Session, Refusal> {
+        Session::in_worker(&self.0, transforms)
+    }
+
+    /// Takes a queue for a queue pair.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn lane(&self) -> Result<Lane, Refusal> {
+        let sender = Sender::new(self.0.queue()?);
+        let flights = VecDeque::with_capacity(sender.depth());
+        Ok(Lane(Mutex::new(Inner { sender, flights, first: 0 })))
+    }
+}
+
+/// A queue pair's side of the worker. DPDK allows one thread to give and another to take.
+pub struct Lane(Mutex<Inner>);
+
+impl Lane {
+    /// Gives packets to the worker. Returns how many of them it took, from the first on.
+    ///
+    /// # Safety
+    /// See the module.
+    pub unsafe fn submit(&self, packets: &[Packet]) -> usize {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller says.
+        let taken = packets.iter().take_while(|packet| unsafe { inner.submit(packet) }).count();
+        inner.sender.flush();
+        taken
+    }
+
+    /// Takes packets whose operations have ended. Returns how many there are.
+    ///
+    /// # Safety
+    /// See the module.
+    pub unsafe fn poll(&self, packets: &mut [Packet]) -> usize {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller says.
+        unsafe { inner.poll(packets) }
+    }
+}
+
+/// A packet on its way.
+struct Flight {
+    packet: Packet,
+    /// The step that is with the worker, or that comes next.
+    step: usize,
+    /// True when nothing is left to be done.
+    ended: bool,
+    /// Bytes in clear before what is encrypted, where both steps are one operation.
+    combined: Option<usize>,
+    /// The bytes that take the place of what was decrypted, should the tag be wrong after that.
+    kept: Option<Box<[u8]>>,
+}
+
+impl Flight {
+    /// Returns the steps of the packet's session.
+    fn plan<'p>(&self) -> &'p Plan<KeyHandle> {
+        // SAFETY: as the module says; `submit` found that a worker has the keys.
+        match unsafe { &*self.packet.session } {
+            Session::Worker(plan, _) => plan,
+            Session::Here(_) => unreachable!("a session of a worker"),
+        }
+    }
+
+    fn end(&mut self, status: Status) {
+        (self.packet.status, self.ended) = (status, true);
+    }
+}
+
+/// The state of a queue pair.
+struct Inner {
+    sender: Sender,
+    /// The packets in the order in which they came.
+    flights: VecDeque<Flight>,
+    /// The number of the first of them.
+    first: u64,
+}
+
+impl Inner {
+    /// Gives a packet to the worker. Returns false where there is no room now.
+    ///
+    /// # Safety
+    /// See the module.
+    unsafe fn submit(&mut self, packet: &Packet) -> bool {
+        if self.flights.len() >= self.sender.depth() {
+            return false;
+        }
+        let packet = Packet { status: Status::Good, ..packet.clone() };
+        let mut flight = Flight { packet, step: 0, ended: false, combined: None, kept: None };
+        // SAFETY: as the caller says.
+        let sent = match unsafe { flight.packet.session.as_ref() } {
+            Some(Session::Worker(plan, _)) if !flight.packet.overlaps_itself() => {
+                flight.combined = combined(plan, &flight.packet);
+                let number = self.first + self.flights.len() as u64;
+                // SAFETY: as the caller says.
+                unsafe { self.sender.advance(&mut flight, number) }
+            }
+            _ => Err(Status::Argument),
+        };
+        match sent {
+            // Packets that were taken before make room when they come back.
+            Err(Status::Failed) if !self.flights.is_empty() => return false,
+            Err(status) => flight.end(status),
+            Ok(()) => {}
+        }
+        self.flights.push_back(flight);
+        true
+    }
+
+    /// # Safety
+    /// See the module.
+    unsafe fn poll(&mut self, packets: &mut [Packet]) -> usize {
+        while let Some(done) = self.sender.poll() {
+            let number = self.sender.number(&done);
+            let flight = &mut self.flights[(number - self.first) as usize];
+            // SAFETY: as the caller says.
+            unsafe {
+                result::take(flight, &done);
+                self.sender.recycle(done.buffers);
+                if !flight.ended
+                    && let Err(status) = self.sender.advance(flight, number)
+                {
+                    result::take_back(flight);
+                    flight.end(status);
+                }
+            }
+        }
+        let mut count = 0;
+        for packet in packets {
+            let Some(flight) = self.flights.pop_front_if(|flight| flight.ended) else { break };
+            self.first += 1;
+            *packet = flight.packet;
+            count += 1;
+        }
+        count
+    }
+}

@@ -1,0 +1,199 @@
+//! A device whose keys are behind a queue computes what one with keys here does, for every algorithm, both ways. The accelerator is on a
+//! thread of this process; real workers are behind the same queue in `tests/dpdk.rs`.
+
+mod support;
+
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+use millstream::isolated::{Attach, Fallback};
+use millstream_dpdk::*;
+use support::*;
+
+/// A device with one lane on it.
+struct Fixture {
+    device: *mut Device,
+    lane: *mut Lane,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let nowhere = Some("/nonexistent/socket".into());
+        let attach = Attach {
+            socket: nowhere,
+            depth: 2048,
+            arena_bytes: 16 << 20,
+            key_slots: 64,
+            fallback: Fallback::InProcess,
+            ..Attach::default()
+        };
+        let device = Box::into_raw(Box::new(Device::new(attach.attach().unwrap())));
+        let (mut lane, mut text) = (null_mut(), [0_u8; 200]);
+        let message = Message { text: text.as_mut_ptr().cast(), room: text.len() };
+        // SAFETY: everything is as long as it says.
+        assert_eq!(unsafe { millstream_dpdk_lane_new(device, &mut lane, &message) }, 0);
+        Fixture { device, lane }
+    }
+
+    /// Runs an operation in the worker.
+    fn run(&self, session: &Bound, parts: &Parts, lie: Lie) -> (Status, Vec<u8>, Vec<u8>) {
+        run_by(session, parts, lie, |packet| {
+            // SAFETY: the packet is as the function before makes it.
+            assert_eq!(unsafe { millstream_dpdk_submit(self.lane, packet, 1) }, 1);
+            self.poll(packet);
+        })
+    }
+
+    #[track_caller]
+    fn poll(&self, packet: &mut Packet) {
+        let begin = Instant::now();
+        // SAFETY: there is room for one.
+        while unsafe { millstream_dpdk_poll(self.lane, packet, 1) } == 0 {
+            assert!(begin.elapsed() < Duration::from_secs(20), "nothing comes back");
+        }
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses them any more.
+        unsafe {
+            millstream_dpdk_lane_free(self.lane);
+            millstream_dpdk_detach(self.device);
+        }
+    }
+}
+
+/// Returns a key that no algorithm finds weak.
+fn key(len: u16) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + 1) as u8).collect()
+}
+
+/// Returns the transform of a row, with the longest key and tag but for those that are as long as one likes.
+fn of_row(row: &Row, forward: bool, key: &[u8]) -> GivenTransform {
+    let aad = row.aad.max.min(20);
+    let tag = row.digest.max.min(64);
+    transform(row.class, row.number, forward, key, [row.iv.max, tag, aad])
+}
+
+/// Returns an operation for a row: 96 bytes at a distance from the span's begin, or as many bits.
+fn parts(row: &Row) -> Parts {
+    let unit = if row.in_bits != 0 { 8 } else { 1 };
+    let mut span: Vec<u8> = (0..128).map(|i| (i * 5 + 3) as u8).collect();
+    // The end of a frame of KASUMI F9.
+    span[111] = 0x60;
+    let region = (16 * unit, 96 * unit);
+    let mut iv = vec![1; row.iv.max.into()];
+    // BEARER and DIRECTION of KASUMI F8 end with zeros.
+    if row.in_bits != 0 && !iv.is_empty() {
+        iv[4..].copy_from_slice(&[0xac, 0, 0, 0]);
+    }
+    let tag = vec![0; row.digest.max.min(64).into()];
+    Parts { span, cipher: region, auth: region, iv, aad: vec![2; row.aad.max.min(20).into()], tag }
+}
+
+/// Runs an operation here and in the worker, there and back, and with a wrong tag. All has to be the same.
+#[track_caller]
+fn agree(fixture: &Fixture, out: &[GivenTransform], back: &[GivenTransform], parts: &Parts, has_tag: bool) {
+    let (here, there) = (bind(out).unwrap(), bind_in(fixture.device, out).unwrap());
+    let (here_back, there_back) = (bind(back).unwrap(), bind_in(fixture.device, back).unwrap());
+    for lie in LIES {
+        let local = run(&here, parts, lie);
+        assert_eq!(local.0, Status::Good, "{lie:?}");
+        assert_eq!(fixture.run(&there, parts, lie), local, "{lie:?}");
+        let (_, span, tag) = local;
+        let mut made = Parts { span, tag, ..parts.clone() };
+        let local = run(&here_back, &made, lie);
+        assert_eq!(local.0, Status::Good, "back, {lie:?}");
+        assert_eq!(fixture.run(&there_back, &made, lie), local, "back, {lie:?}");
+        if has_tag {
+            made.tag[1] ^= 4;
+            let local = run(&here_back, &made, lie);
+            assert_eq!(local.0, Status::Authentication, "wrong, {lie:?}");
+            assert_eq!(fixture.run(&there_back, &made, lie).0, local.0, "wrong, {lie:?}");
+        }
+    }
+}
+
+#[test]
+fn algorithms_agree() {
+    let fixture = Fixture::new();
+    let mut count = 0;
+    for row in rows() {
+        let key = key(row.key.max.min(64));
+        let null = row.number == 1 && row.class != Class::Aead;
+        let has_tag = row.class != Class::Cipher && !null;
+        println!("{:?} {}", row.class, row.number);
+        let one = |forward| [of_row(row, forward, &key)];
+        agree(&fixture, &one(true), &one(false), &parts(row), has_tag);
+        count += 1;
+    }
+    assert_eq!(count, 33, "algorithms");
+}
+
+#[test]
+fn chains_agree() {
+    let fixture = Fixture::new();
+    let row = |class, number| *rows().find(|row| row.class == class && row.number == number).unwrap();
+    // With HMAC-SHA1 one operation of the worker does both; with AES-CMAC there are two.
+    for (cipher, auth) in [(5, 10), (6, 14), (2, 8), (5, 3), (1, 10), (5, 1)] {
+        let (cipher, auth) = (row(Class::Cipher, cipher), row(Class::Auth, auth));
+        let (cipher_key, auth_key) = (key(cipher.key.max), key(auth.key.max.min(64)));
+        let ciphers = |forward| of_row(&cipher, forward, &cipher_key);
+        let auths = |forward| of_row(&auth, forward, &auth_key);
+        let has_tag = auth.number != 1;
+        let mut parts = Parts { tag: parts(&auth).tag, ..parts(&cipher) };
+        for auth_region in [(0, 112), (8, 120), (16, 96)] {
+            println!("cipher {}, auth {}, {auth_region:?}", cipher.number, auth.number);
+            parts.auth = auth_region;
+            agree(&fixture, &[ciphers(true), auths(true)], &[auths(false), ciphers(false)], &parts, has_tag);
+            agree(&fixture, &[auths(true), ciphers(true)], &[ciphers(false), auths(false)], &parts, has_tag);
+        }
+    }
+}
+
+#[test]
+fn packets_come_back_in_their_order() {
+    let fixture = Fixture::new();
+    let key = key(16);
+    let session = bind_in(fixture.device, &[transform(Class::Cipher, 6, true, &key, [16, 0, 0])]).unwrap();
+    let mut bytes = vec![[0_u8; 64]; 1000];
+    let iv = [1_u8; 16];
+    let packets: Vec<Packet> = bytes
+        .iter_mut()
+        .enumerate()
+        .map(|(i, bytes)| Packet {
+            session: session.0,
+            user: i as *mut _,
+            source: bytes.as_ptr(),
+            destination: bytes.as_mut_ptr(),
+            source_pieces: bytes.as_ptr().cast(),
+            destination_pieces: bytes.as_mut_ptr().cast(),
+            access: &ACCESS,
+            iv: iv.as_ptr(),
+            auth_iv: iv.as_ptr(),
+            aad: iv.as_ptr(),
+            tag: null_mut(),
+            offset: 0,
+            length: 64,
+            // Each third has a length that is none, and comes back in its turn.
+            cipher_at: 0,
+            cipher_length: if i % 3 == 0 { 65 } else { 64 },
+            auth_at: 0,
+            auth_length: 0,
+            status: Status::Failed,
+            tag_at: u32::MAX,
+        })
+        .collect();
+    // SAFETY: everything is as long as it says.
+    assert_eq!(
+        unsafe { millstream_dpdk_submit(fixture.lane, packets.as_ptr(), packets.len()) },
+        packets.len()
+    );
+    for i in 0..packets.len() {
+        let mut packet = packets[0].clone();
+        fixture.poll(&mut packet);
+        let expected = if i % 3 == 0 { Status::Argument } else { Status::Good };
+        assert_eq!((packet.user as usize, packet.status), (i, expected));
+    }
+}
