@@ -30,6 +30,7 @@ mod grant;
 mod held;
 mod kept;
 mod key;
+mod limiting;
 mod limits;
 mod long;
 mod moving;

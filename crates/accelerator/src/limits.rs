@@ -4,16 +4,10 @@
 //! of every value that there is, and read others' values off the answers.
 
 use std::cell::Cell;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use millstream_cwq::Status;
-use millstream_cwq::ring::Word;
-
-use crate::accelerator::Accelerator;
-use crate::arena::Arena;
-use crate::grant::GrantId;
 
 /// A thousandth of a use: what a millisecond brings at one use in a second.
 const PER_USE: u64 = 1000;
@@ -50,6 +44,10 @@ pub(crate) struct Clock(Arc<AtomicU64>);
 impl Clock {
     fn now(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, milliseconds: u64) {
+        self.0.store(milliseconds, Ordering::Relaxed);
     }
 }
 
@@ -122,32 +120,6 @@ impl Limited {
         key.set(of_key);
         self.grant.set(of_grant);
         Ok(())
-    }
-}
-
-impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
-    /// Limits how often a grant's keys may be used from here on, and returns true if there is such a grant. What was used under other
-    /// limits counts, if there were any. The host must [tell the time](Accelerator::tell_time) then.
-    pub fn set_use_limits(&mut self, id: GrantId, limits: UseLimits) -> bool {
-        let Accelerator { grants, clock, .. } = self;
-        let Some(grant) = grants.get_mut(id.0) else { return false };
-        if !limits.is_none() || grant.keys.is_limited() {
-            grant.keys.limit(limits, clock.get_or_insert_default());
-        }
-        true
-    }
-
-    /// Returns true if some grant has or had limits, which need the time.
-    #[inline]
-    pub fn wants_time(&self) -> bool {
-        self.clock.is_some()
-    }
-
-    /// Tells the accelerator the time, in milliseconds from any beginning.
-    pub fn tell_time(&mut self, milliseconds: u64) {
-        if let Some(clock) = &self.clock {
-            clock.0.store(milliseconds, Ordering::Relaxed);
-        }
     }
 }
 

@@ -168,7 +168,7 @@ impl<'a> Work<'a> {
         unsafe {
             let is_auth_only = self.plan.second.is_none() && self.plan.first.is_auth();
             match &self.copy {
-                // What is only authenticated is where it was.
+                // Data that is only authenticated stays where it was.
                 Some(_) if is_auth_only && self.packet.is_in_place() => {}
                 Some(copy) => self.packet.write(0, copy),
                 None if is_auth_only => self.copy_around(Region { at: 0, len: 0, bits: 0 }),
@@ -299,7 +299,7 @@ unsafe fn begin<'a>(
             Engine::Cipher(_) | Engine::KasumiF8 => cipher(step, work, region, step.forward, list),
             Engine::Aead(_) => aead(step, work, region, list),
             Engine::NullCipher => {
-                // As if nothing of it were the cipher's.
+                // The cipher takes none of it.
                 work.copy_around(Region { at: 0, len: 0, bits: 0 });
                 Ok(())
             }
@@ -473,7 +473,7 @@ unsafe fn undo(work: &Work<'_>) {
         if !work.is_in_place() {
             work.output.add(region.at).write_bytes(0, region.len);
         } else if matches!(step.engine, Engine::Cipher(_) | Engine::KasumiF8) {
-            // It is right as the first one was: the same key, initialisation vector and length.
+            // The operation takes what the first one took: the same key, initialisation vector and length.
             let mut one = Vec::with_capacity(1);
             if cipher(step, work, region, !step.forward, &mut one).is_ok() {
                 let _ = millstream::batch(&mut one);

@@ -186,10 +186,8 @@ fn packets_come_back_in_their_order() {
         })
         .collect();
     // SAFETY: everything is as long as it says.
-    assert_eq!(
-        unsafe { millstream_dpdk_submit(fixture.lane, packets.as_ptr(), packets.len()) },
-        packets.len()
-    );
+    let taken = unsafe { millstream_dpdk_submit(fixture.lane, packets.as_ptr(), packets.len()) };
+    assert_eq!(taken, packets.len());
     for i in 0..packets.len() {
         let mut packet = packets[0].clone();
         fixture.poll(&mut packet);

@@ -7,7 +7,6 @@ use millstream::Features;
 use millstream::hmac::HmacKey;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::keys::Template;
 use crate::abi::Mechanism;
 use crate::mechanism::Way;
 use crate::mechanism::tls::{Kdf, Keys, MASTER, Master};
@@ -93,7 +92,7 @@ impl Connection {
         mechanism: &Mechanism<'_>,
         with_vectors: bool,
         (base, secret): (&Attributes, &[u8]),
-        template: Template<'_>,
+        template: &[(CK_ATTRIBUTE_TYPE, &[u8])],
     ) -> Outcome<Self> {
         demand(secret.len() == MASTER, CKR_KEY_SIZE_RANGE)?;
         let wanted = Keys::read(mechanism, with_vectors)?;
