@@ -255,8 +255,8 @@ fn kill_tracer(pid: u32) {
     trace.args(["trace", "--quiet", "--once", "--pid", &pid.to_string()]).stdin(Stdio::null());
     let mut trace = Running::start(trace.stderr(Stdio::null()));
     eventually("it is traced", || tracer_of(pid) != 0);
-    // The breakpoints on its way have fired by then.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    // The breakpoints on its way have fired by then, on a busy machine too.
+    std::thread::sleep(std::time::Duration::from_secs(4));
     let tracer = i32::try_from(tracer_of(pid)).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(tracer.expect("it is traced"), rustix::process::Signal::KILL).unwrap();
     eventually("the trace ends", || trace.child.try_wait().expect("it is our child").is_some());
