@@ -25,4 +25,5 @@ pub use algorithms::{Class, Range, Row, rows};
 pub use ffi::*;
 pub use isolated::{Device, Lane};
 pub use packet::{Access, Packet, Status};
+pub use refusal::Refusal;
 pub use session::{Session, Transform};
