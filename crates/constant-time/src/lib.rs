@@ -12,6 +12,7 @@
 
 mod blocks;
 mod direct;
+mod keccak;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 pub mod memcheck;
@@ -42,7 +43,10 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
         return Ok(Vec::new());
     }
     let row = Row { algorithm: algorithm.name, key_bits: algorithm.key_bits, name: kernel.name, features };
-    let trials = publickey::trials(row).or_else(|| direct::trials(row)).or_else(|| lanes::trials(row));
+    let trials = publickey::trials(row)
+        .or_else(|| keccak::trials(row))
+        .or_else(|| direct::trials(row))
+        .or_else(|| lanes::trials(row));
     match trials {
         Some(trials) if !trials.is_empty() => Ok(trials),
         _ => {

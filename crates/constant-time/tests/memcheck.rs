@@ -111,6 +111,11 @@ const PUBLIC: &[(&str, &str, &str)] = &[
     ),
     ("publickey/src/ecdsa/signature.rs", "limbs::zero_mask(&pair.r)", "a signature is public"),
     (
+        "publickey/src/mlkem/sponge.rs",
+        "if least == N",
+        "the matrix comes from a seed that is part of the public key",
+    ),
+    (
         "publickey/src/rsa/private.rs",
         "if !words::read(bytes, &mut prime",
         "whether a prime is odd and short enough is why it is refused",
@@ -221,6 +226,11 @@ const PUBLIC_BELOW: &[(&str, &str, &str)] = &[
         "engines/src/siv/mod.rs",
         "self.lanes.apply(&mut texts.each_mut())",
         "the counters are the tags, which are sent",
+    ),
+    (
+        "publickey/src/mlkem/sponge.rs",
+        "engine.sample_vartime(&bytes[lane]",
+        "the matrix comes from a seed that is part of the public key",
     ),
 ];
 

@@ -158,6 +158,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&sha3::SHA3_384,
         &&sha3::SHA3_512,
         &&sha3::SHAKE128,
+        &&sha3::KECCAK,
         &&sha3::SHA3_224_LANES,
         &&sha3::SHA3_256_LANES,
         &&sha3::SHA3_384_LANES,

@@ -52,6 +52,7 @@ fn names_are_unique_and_say_their_tier() {
         "sha3-384",
         "sha3-512",
         "shake128",
+        "keccak-f1600",
         "md5",
         "camellia-ecb",
         "camellia-cbc",

@@ -13,6 +13,7 @@ pub mod ecdsa;
 pub mod ed25519;
 mod error;
 pub mod ffdh;
+pub mod mlkem;
 mod montgomery;
 mod random;
 pub mod rsa;
@@ -37,6 +38,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&weierstrass::P521,
         &&weierstrass::P256_LANES,
         &&ffdh::FFDH,
+        &&mlkem::ML_KEM,
+        &&mlkem::ML_KEM_LANES,
         &&rsa::RSA,
         &&rsa::RSA_LANES,
     ];

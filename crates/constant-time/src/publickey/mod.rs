@@ -2,6 +2,7 @@
 
 mod curve25519;
 mod ffdh;
+mod mlkem;
 mod rsa;
 mod weierstrass;
 
@@ -30,6 +31,8 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "p256" | "p384" | "p521" => weierstrass::one(row),
         "p256-lanes" => weierstrass::lanes(row),
         "ffdh" => ffdh::one(row),
+        "ml-kem" => mlkem::one(row),
+        "ml-kem-lanes" => mlkem::lanes(row),
         "rsa" => rsa::one(row),
         "rsa-lanes" => rsa::lanes(row),
         _ => None,

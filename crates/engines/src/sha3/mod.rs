@@ -11,6 +11,7 @@ mod permutation;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod side_by_side;
+mod states;
 mod xof;
 
 use millstream_cpu::FeatureSet;
@@ -19,6 +20,7 @@ use crate::hash::chain::{self, Chain, Chaining};
 use crate::hash::{CompressOps, Hash, LanesOps, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
+pub use states::{KECCAK, Keccak, KeccakOps, States, WORDS};
 pub use xof::{Shake, Xof, XofKernel, XofReader};
 
 /// Bytes in a block of SHA3-224.

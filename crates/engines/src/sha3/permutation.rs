@@ -69,6 +69,25 @@ pub(super) unsafe fn permute<V: Lane>(state: &mut [V; WORDS]) {
     *state = a;
 }
 
+/// Permutes the words of a state.
+///
+/// # Safety
+/// The processor has the features of `V`.
+#[inline(always)]
+pub(super) unsafe fn permute_words<V: Single>(words: &mut [[u64; 1]; WORDS]) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut a = [V::splat(0); WORDS];
+        for i in 0..WORDS {
+            a[i] = V::splat(words[i][0]);
+        }
+        permute(&mut a);
+        for i in 0..WORDS {
+            words[i] = [a[i].word()];
+        }
+    }
+}
+
 /// The steps rho, pi and chi for a row of the new state. Each of its words comes from the word `$i` of the old state, with the
 /// column's parity of the step theta, rotated to the right by `$bits`.
 macro_rules! row {

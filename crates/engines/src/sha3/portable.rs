@@ -7,13 +7,22 @@
 #![allow(unsafe_code)]
 
 use super::State;
-use super::permutation::{Lane, Single, absorb};
+use super::permutation::{self, Lane, Single, absorb};
 
 /// Absorbs `blocks` into `state`, and then those of `last`.
 #[inline(always)]
 pub(crate) fn compress<const RATE: usize>(state: &mut State, blocks: &[[u8; RATE]], last: &[[u8; RATE]]) {
     // SAFETY: a word of the processor needs no feature.
     unsafe { absorb::<u64, RATE>(state, blocks, last) }
+}
+
+/// Permutes the words of a state.
+#[inline(always)]
+pub(crate) fn permute(words: &mut [u64]) {
+    if let Some((state, _)) = words.split_first_chunk_mut() {
+        // SAFETY: a word of the processor needs no feature.
+        unsafe { permutation::permute::<u64>(state) }
+    }
 }
 
 impl Lane for u64 {

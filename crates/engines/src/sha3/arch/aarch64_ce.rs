@@ -13,7 +13,8 @@ use millstream_cpu::FeatureSet;
 use crate::Row;
 use crate::hash::{CompressOps, chain};
 use crate::sha3::State;
-use crate::sha3::permutation::{Lane, Single, absorb};
+use crate::sha3::permutation::{Lane, Single, absorb, permute_words};
+use crate::sha3::states::{self, KeccakOps, States};
 
 pub(crate) const fn row<const RATE: usize>() -> Row<CompressOps<State, RATE>> {
     chain::row(
@@ -28,6 +29,36 @@ pub(crate) const fn row<const RATE: usize>() -> Row<CompressOps<State, RATE>> {
 fn compress<const RATE: usize>(state: &mut State, blocks: &[[u8; RATE]], last: &[[u8; RATE]]) {
     // SAFETY: the features are this function's own.
     unsafe { absorb::<Word, RATE>(state, blocks, last) }
+}
+
+pub(crate) const fn states_row() -> Row<KeccakOps> {
+    states::row(
+        "aarch64-ce",
+        FeatureSet::parse("neon,sha3"),
+        KeccakOps { width: 1, one, four: in_turn, eight: in_turn },
+        "a word in a register, one state after another",
+    )
+}
+
+#[target_feature(enable = "neon,sha3")]
+fn one(states: &mut States<1>) {
+    // SAFETY: the features are this function's own.
+    unsafe { permute_words::<Word>(&mut states.words) }
+}
+
+#[target_feature(enable = "neon,sha3")]
+fn in_turn<const N: usize>(states: &mut States<N>) {
+    let mut state = States::<1>::ZERO;
+    for lane in 0..N {
+        for i in 0..states::WORDS {
+            state.words[i] = [states.words[i][lane]];
+        }
+        one(&mut state);
+        for i in 0..states::WORDS {
+            states.words[i][lane] = state.words[i][0];
+        }
+    }
+    zeroize::Zeroize::zeroize(&mut state);
 }
 
 /// A word, in both halves of a register.

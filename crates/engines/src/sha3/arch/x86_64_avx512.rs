@@ -14,7 +14,8 @@ use millstream_cpu::FeatureSet;
 use crate::Row;
 use crate::hash::{CompressOps, chain};
 use crate::sha3::State;
-use crate::sha3::permutation::{Lane, Single, absorb};
+use crate::sha3::permutation::{Lane, Single, absorb, permute_words};
+use crate::sha3::states::States;
 
 pub(crate) const fn row<const RATE: usize>() -> Row<CompressOps<State, RATE>> {
     chain::row(
@@ -29,6 +30,13 @@ pub(crate) const fn row<const RATE: usize>() -> Row<CompressOps<State, RATE>> {
 fn compress<const RATE: usize>(state: &mut State, blocks: &[[u8; RATE]], last: &[[u8; RATE]]) {
     // SAFETY: the features are this function's own.
     unsafe { absorb::<Word, RATE>(state, blocks, last) }
+}
+
+/// Permutes a state.
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn one(states: &mut States<1>) {
+    // SAFETY: the features are this function's own.
+    unsafe { permute_words::<Word>(&mut states.words) }
 }
 
 /// A word, in both halves of a register.

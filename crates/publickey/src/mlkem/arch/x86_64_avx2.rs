@@ -1,0 +1,216 @@
+//! Sixteen coefficients in a register of AVX2.
+//!
+//! # Safety
+//! The promise of [`Vector`] holds here too: the caller has AVX2.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use crate::mlkem::coding;
+use crate::mlkem::kernel::kernel;
+use crate::mlkem::poly::{N, Poly};
+use crate::mlkem::tables::Q;
+use crate::mlkem::vector::Vector;
+
+kernel!(pub(in crate::mlkem) OPS: [target_feature(enable = "avx2")] Numbers, Numbers, sample sample_vartime);
+
+/// The coefficients.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Numbers(__m256i);
+
+impl Vector for Numbers {
+    const POLYS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn load(from: *const i16) -> Self {
+        // SAFETY: the caller's, as in every function here.
+        unsafe { Numbers(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut i16) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_each(from: *const Poly, at: usize) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::load(from.cast::<i16>().add(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_each(self, to: *mut Poly, at: usize) {
+        // SAFETY: the caller's.
+        unsafe { self.store(to.cast::<i16>().add(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: i16) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_set1_epi16(number)) }
+    }
+
+    #[inline(always)]
+    unsafe fn each(numbers: &[i16; 16]) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::load(numbers.as_ptr()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_add_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_sub_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_low(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_mullo_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_high(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_mulhi_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_round(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_mulhrs_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_and_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn greater(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_cmpgt_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_pairs(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_madd_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_32(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_add_epi32(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn low_halves(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_blend_epi16::<0xaa>(self.0, _mm256_slli_epi32::<16>(other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn high_halves(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_blend_epi16::<0xaa>(_mm256_srli_epi32::<16>(self.0), other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn swap_pairs(self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm256_or_si256(_mm256_slli_epi32::<16>(self.0), _mm256_srli_epi32::<16>(self.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(r: &mut [Self; 8]) {
+        let (mut t, mut u) = (*r, *r);
+        // SAFETY: the caller's.
+        unsafe {
+            for i in 0..4 {
+                t[2 * i].0 = _mm256_unpacklo_epi32(r[2 * i].0, r[2 * i + 1].0);
+                t[2 * i + 1].0 = _mm256_unpackhi_epi32(r[2 * i].0, r[2 * i + 1].0);
+            }
+            for i in 0..2 {
+                u[4 * i].0 = _mm256_unpacklo_epi64(t[4 * i].0, t[4 * i + 2].0);
+                u[4 * i + 1].0 = _mm256_unpackhi_epi64(t[4 * i].0, t[4 * i + 2].0);
+                u[4 * i + 2].0 = _mm256_unpacklo_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
+                u[4 * i + 3].0 = _mm256_unpackhi_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
+            }
+            for j in 0..4 {
+                r[j].0 = _mm256_permute2x128_si256::<0x20>(u[j].0, u[4 + j].0);
+                r[4 + j].0 = _mm256_permute2x128_si256::<0x31>(u[j].0, u[4 + j].0);
+            }
+        }
+    }
+}
+
+/// For eight bits, the places of those that are set, as a shuffle of 16-bit numbers.
+static PLACES: [[u8; 16]; 256] = {
+    let mut places = [[0; 16]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let (mut at, mut bit) = (0, 0);
+        while bit < 8 {
+            if bits >> bit & 1 == 1 {
+                places[bits][2 * at] = 2 * bit as u8;
+                places[bits][2 * at + 1] = 2 * bit as u8 + 1;
+                at += 1;
+            }
+            bit += 1;
+        }
+        bits += 1;
+    }
+    places
+};
+
+/// Takes 16 numbers of 12 bits at a time, and moves those below q to the front.
+#[target_feature(enable = "avx2")]
+pub(super) fn sample_vartime(bytes: &[u8], poly: &mut Poly, have: usize) -> usize {
+    let mut have = have;
+    let mut rest = bytes;
+    let spread = _mm256_setr_epi8(
+        0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 14,
+        14, 15,
+    );
+    // Both vectors of eight numbers are written whole.
+    while let Some((now, later)) = rest.split_first_chunk::<24>()
+        && have + 16 <= N
+    {
+        // SAFETY: sixteen bytes from 0 on, and from 8 on, are inside the 24.
+        let both = unsafe {
+            let low = _mm_loadu_si128(now.as_ptr().cast());
+            let high = _mm_loadu_si128(now.as_ptr().add(8).cast());
+            _mm256_set_m128i(high, low)
+        };
+        let spread = _mm256_shuffle_epi8(both, spread);
+        let numbers = _mm256_blend_epi16::<0xaa>(
+            _mm256_and_si256(spread, _mm256_set1_epi16(0xfff)),
+            _mm256_srli_epi16::<4>(spread),
+        );
+        let good = _mm256_cmpgt_epi16(_mm256_set1_epi16(Q), numbers);
+        let good = _mm256_movemask_epi8(_mm256_packs_epi16(good, good)) as u32;
+        for (eight, bits) in [
+            (_mm256_castsi256_si128(numbers), good & 0xff),
+            (_mm256_extracti128_si256::<1>(numbers), good >> 16 & 0xff),
+        ] {
+            // SAFETY: the table has 256 rows, and there is room for two whole vectors behind what there was.
+            unsafe {
+                let places = _mm_loadu_si128(PLACES[bits as usize].as_ptr().cast());
+                let front = _mm_shuffle_epi8(eight, places);
+                _mm_storeu_si128(poly.0.as_mut_ptr().add(have).cast(), front);
+            }
+            have += bits.count_ones() as usize;
+        }
+        rest = later;
+    }
+    coding::sample_vartime(rest, poly, have)
+}

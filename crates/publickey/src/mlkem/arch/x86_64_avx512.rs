@@ -1,0 +1,170 @@
+//! Thirty-two coefficients in a register of AVX-512: of one polynomial, or sixteen of each of two where the transform works.
+//!
+//! # Safety
+//! The promise of [`Vector`] holds here too: the caller has AVX-512F, BW and VL.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::x86_64_avx2;
+use crate::mlkem::kernel::kernel;
+use crate::mlkem::poly::Poly;
+use crate::mlkem::vector::Vector;
+
+kernel!(
+    pub(in crate::mlkem) OPS: [target_feature(enable = "avx512f,avx512bw,avx512vl")] Numbers, x86_64_avx2::Numbers,
+    sample x86_64_avx2::sample_vartime
+);
+
+/// The coefficients.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Numbers(__m512i);
+
+/// The odd numbers of 32.
+const ODD: __mmask32 = 0xaaaa_aaaa;
+
+impl Vector for Numbers {
+    const POLYS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(from: *const i16) -> Self {
+        // SAFETY: the caller's, as in every function here.
+        unsafe { Numbers(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut i16) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_each(from: *const Poly, at: usize) -> Self {
+        // SAFETY: the caller's; there are two polynomials.
+        unsafe {
+            let first = _mm256_loadu_si256(from.cast::<i16>().add(at).cast());
+            let second = _mm256_loadu_si256(from.add(1).cast::<i16>().add(at).cast());
+            Numbers(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_each(self, to: *mut Poly, at: usize) {
+        // SAFETY: the caller's; there are two polynomials.
+        unsafe {
+            _mm256_storeu_si256(to.cast::<i16>().add(at).cast(), _mm512_castsi512_si256(self.0));
+            let second = _mm512_extracti64x4_epi64::<1>(self.0);
+            _mm256_storeu_si256(to.add(1).cast::<i16>().add(at).cast(), second);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: i16) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_set1_epi16(number)) }
+    }
+
+    #[inline(always)]
+    unsafe fn each(numbers: &[i16; 16]) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_broadcast_i64x4(_mm256_loadu_si256(numbers.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_add_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_sub_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_low(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_mullo_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_high(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_mulhi_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_round(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_mulhrs_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_and_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn greater(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_movm_epi16(_mm512_cmpgt_epi16_mask(self.0, other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_pairs(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_madd_epi16(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_32(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_add_epi32(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn low_halves(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_mask_blend_epi16(ODD, self.0, _mm512_slli_epi32::<16>(other.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn high_halves(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_mask_blend_epi16(ODD, _mm512_srli_epi32::<16>(self.0), other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn swap_pairs(self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Numbers(_mm512_or_si512(_mm512_slli_epi32::<16>(self.0), _mm512_srli_epi32::<16>(self.0))) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(r: &mut [Self; 8]) {
+        let (mut t, mut u) = (*r, *r);
+        // SAFETY: the caller's.
+        unsafe {
+            // The first or the second 128 bits of both registers' halves, so that each polynomial stays in its half.
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            for i in 0..4 {
+                t[2 * i].0 = _mm512_unpacklo_epi32(r[2 * i].0, r[2 * i + 1].0);
+                t[2 * i + 1].0 = _mm512_unpackhi_epi32(r[2 * i].0, r[2 * i + 1].0);
+            }
+            for i in 0..2 {
+                u[4 * i].0 = _mm512_unpacklo_epi64(t[4 * i].0, t[4 * i + 2].0);
+                u[4 * i + 1].0 = _mm512_unpackhi_epi64(t[4 * i].0, t[4 * i + 2].0);
+                u[4 * i + 2].0 = _mm512_unpacklo_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
+                u[4 * i + 3].0 = _mm512_unpackhi_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
+            }
+            for j in 0..4 {
+                r[j].0 = _mm512_permutex2var_epi64(u[j].0, first, u[4 + j].0);
+                r[4 + j].0 = _mm512_permutex2var_epi64(u[j].0, second, u[4 + j].0);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The hashes of several operations, in as many lanes of Keccak as there are: XOF, PRF, H, G and J.
+//!
+//! Ref. FIPS 203 §4.1; FIPS 202 §4 and §6.
+
+use std::ops::Range;
+
+use millstream_engines::sha3::{Keccak, RATE_256, RATE_512, RATE_SHAKE128, States};
+use zeroize::Zeroize;
+
+use super::coding;
+use super::ops::Engine;
+use super::poly::{N, Poly};
+
+/// The bits behind a message of SHA-3, and behind one of SHAKE.
+const SHA3: u64 = 0x06;
+const SHAKE: u64 = 0x1f;
+
+/// The last bit of the padding.
+const LAST: u64 = 1 << 63;
+
+/// States that are permuted together.
+trait Permute {
+    fn permute(&mut self, keccak: Keccak);
+}
+
+impl Permute for States<1> {
+    fn permute(&mut self, keccak: Keccak) {
+        keccak.permute_one(self);
+    }
+}
+
+impl Permute for States<4> {
+    fn permute(&mut self, keccak: Keccak) {
+        keccak.permute_four(self);
+    }
+}
+
+impl Permute for States<8> {
+    fn permute(&mut self, keccak: Keccak) {
+        keccak.permute_eight(self);
+    }
+}
+
+/// Works `count` tasks off, in groups that fit the kernel: `$group` is called with a number of states and a range of tasks.
+macro_rules! in_groups {
+    ($keccak:expr, $count:expr, $group:ident($($argument:expr),*)) => {{
+        let (width, count) = ($keccak.width(), $count);
+        let mut at = 0;
+        while at < count {
+            let left = count - at;
+            if left > 4 && width == 8 {
+                $group::<8>($($argument,)* at..count.min(at + 8));
+                at += 8;
+            } else if left > 1 && width >= 4 {
+                $group::<4>($($argument,)* at..count.min(at + 4));
+                at += 4;
+            } else {
+                $group::<1>($($argument,)* at..at + 1);
+                at += 1;
+            }
+        }
+    }};
+}
+
+/// The task of a lane. Lanes without one repeat the last.
+#[inline(always)]
+fn task(tasks: &Range<usize>, lane: usize) -> usize {
+    (tasks.start + lane).min(tasks.end - 1)
+}
+
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[8 * at..8 * at + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// A matrix to expand.
+pub(super) struct Expansion<'a> {
+    pub(super) seed: &'a [u8; 32],
+    pub(super) matrix: &'a mut [Poly],
+}
+
+/// Expands the matrices of `rank * rank` polynomials, row by row, in the transform's layout: FIPS 203 §5.1, algorithm 13, lines 3 to 7.
+pub(super) fn expand(engine: Engine, rank: usize, expansions: &mut [Expansion<'_>]) {
+    let count = rank * rank * expansions.len();
+    in_groups!(engine.keccak, count, expand_group(engine, rank, expansions));
+    for expansion in expansions {
+        engine.arrange(expansion.matrix);
+    }
+}
+
+/// Bytes that are squeezed at once: three blocks, which nearly always are enough.
+const SQUEEZED: usize = 3 * RATE_SHAKE128;
+
+fn expand_group<const L: usize>(
+    engine: Engine,
+    rank: usize,
+    expansions: &mut [Expansion<'_>],
+    tasks: Range<usize>,
+) where
+    States<L>: Permute,
+{
+    let each = rank * rank;
+    let mut states = States::<L>::ZERO;
+    for lane in 0..L {
+        let task = task(&tasks, lane);
+        let (seed, entry) = (expansions[task / each].seed, task % each);
+        for i in 0..4 {
+            states.words[i][lane] = word(seed, i);
+        }
+        // The column comes first.
+        states.words[4][lane] = (entry % rank) as u64 | ((entry / rank) as u64) << 8 | SHAKE << 16;
+        states.words[RATE_SHAKE128 / 8 - 1][lane] = LAST;
+    }
+    let mut bytes = [[0; SQUEEZED]; L];
+    let mut have = [0; L];
+    let mut blocks = 3;
+    loop {
+        for block in 0..blocks {
+            states.permute(engine.keccak);
+            squeeze::<L, RATE_SHAKE128>(&states, &mut bytes, block * RATE_SHAKE128);
+        }
+        let mut least = N;
+        for lane in 0..tasks.len() {
+            let task = tasks.start + lane;
+            let poly = &mut expansions[task / each].matrix[task % each];
+            have[lane] = engine.sample_vartime(&bytes[lane][..blocks * RATE_SHAKE128], poly, have[lane]);
+            least = least.min(have[lane]);
+        }
+        if least == N {
+            return;
+        }
+        blocks = 1;
+    }
+}
+
+/// Copies the first `BYTES` bytes of each state, to `at`.
+#[inline(always)]
+fn squeeze<const L: usize, const BYTES: usize>(states: &States<L>, out: &mut [[u8; SQUEEZED]; L], at: usize) {
+    for lane in 0..L {
+        let out = out[lane][at..at + BYTES].as_chunks_mut::<8>().0;
+        for i in 0..BYTES / 8 {
+            out[i] = states.words[i][lane].to_le_bytes();
+        }
+    }
+}
+
+/// Makes `each` small polynomials for each seed, one behind the other, the first `rank` of them for `eta1`: PRF and
+/// SamplePolyCBD of FIPS 203.
+pub(super) fn noise(engine: Engine, [each, rank, eta1]: [usize; 3], seeds: &[[u8; 32]], polys: &mut [Poly]) {
+    assert_eq!(polys.len(), each * seeds.len());
+    let shape = [each, rank, eta1];
+    in_groups!(engine.keccak, polys.len(), noise_group(engine, shape, seeds, polys));
+}
+
+fn noise_group<const L: usize>(
+    engine: Engine,
+    [each, rank, eta1]: [usize; 3],
+    seeds: &[[u8; 32]],
+    polys: &mut [Poly],
+    tasks: Range<usize>,
+) where
+    States<L>: Permute,
+{
+    let mut states = States::<L>::ZERO;
+    for lane in 0..L {
+        let task = task(&tasks, lane);
+        for i in 0..4 {
+            states.words[i][lane] = word(&seeds[task / each], i);
+        }
+        states.words[4][lane] = (task % each) as u64 | SHAKE << 8;
+        states.words[RATE_256 / 8 - 1][lane] = LAST;
+    }
+    states.permute(engine.keccak);
+    let mut bytes = [[0; SQUEEZED]; L];
+    squeeze::<L, RATE_256>(&states, &mut bytes, 0);
+    let large = |task: usize| eta1 == 3 && task % each < rank;
+    if tasks.clone().any(large) {
+        states.permute(engine.keccak);
+        squeeze::<L, 56>(&states, &mut bytes, RATE_256);
+    }
+    for lane in 0..tasks.len() {
+        let task = tasks.start + lane;
+        let bytes = &bytes[lane];
+        if large(task) {
+            coding::noise3(bytes.first_chunk().expect("longer"), &mut polys[task]);
+        } else {
+            engine.noise2(bytes.first_chunk().expect("longer"), &mut polys[task]);
+        }
+    }
+    states.zeroize();
+    super::poly::wipe(bytes.as_flattened_mut(), 0);
+}
+
+/// A message in two parts, of which each is a multiple of 8 bytes, and a byte behind them, or none.
+#[derive(Clone, Copy)]
+pub(super) struct Message<'a> {
+    pub(super) head: &'a [u8],
+    pub(super) body: &'a [u8],
+    pub(super) byte: Option<u8>,
+}
+
+impl Message<'_> {
+    fn words(&self) -> usize {
+        (self.head.len() + self.body.len()) / 8
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        let head = self.head.len() / 8;
+        if at < head { word(self.head, at) } else { word(self.body, at - head) }
+    }
+}
+
+/// H: SHA3-256, of messages that are equally long.
+pub(super) fn h(keccak: Keccak, messages: &[Message<'_>], digests: &mut [[u8; 64]]) {
+    in_groups!(keccak, messages.len(), absorb_group(keccak, RATE_256 / 8, SHA3, messages, digests));
+}
+
+/// G: SHA3-512, whose digest is two values of 32 bytes.
+pub(super) fn g(keccak: Keccak, messages: &[Message<'_>], digests: &mut [[u8; 64]]) {
+    in_groups!(keccak, messages.len(), absorb_group(keccak, RATE_512 / 8, SHA3, messages, digests));
+}
+
+/// J: SHAKE256.
+pub(super) fn j(keccak: Keccak, messages: &[Message<'_>], digests: &mut [[u8; 64]]) {
+    in_groups!(keccak, messages.len(), absorb_group(keccak, RATE_256 / 8, SHAKE, messages, digests));
+}
+
+fn absorb_group<const L: usize>(
+    keccak: Keccak,
+    rate: usize,
+    end: u64,
+    messages: &[Message<'_>],
+    digests: &mut [[u8; 64]],
+    tasks: Range<usize>,
+) where
+    States<L>: Permute,
+{
+    let words = messages[tasks.start].words();
+    let mut states = States::<L>::ZERO;
+    for block in 0..=words / rate {
+        let first = block * rate;
+        let count = rate.min(words - first);
+        for lane in 0..L {
+            let message = &messages[task(&tasks, lane)];
+            for i in 0..count {
+                states.words[i][lane] ^= message.word(first + i);
+            }
+            if count < rate {
+                let end = message.byte.map_or(end, |byte| u64::from(byte) | end << 8);
+                states.words[count][lane] ^= end;
+                states.words[rate - 1][lane] ^= LAST;
+            }
+        }
+        states.permute(keccak);
+    }
+    for lane in 0..tasks.len() {
+        for (i, bytes) in digests[tasks.start + lane].as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            *bytes = states.words[i][lane].to_le_bytes();
+        }
+    }
+    states.zeroize();
+}
