@@ -14,17 +14,17 @@ use crate::session::Session;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Status {
-    /// It is done; or nothing was wrong with it yet.
+    /// The operation is done; or nothing was wrong with it yet.
     Good = 0,
     /// The tag is not the right one. No plaintext was left.
     Authentication = 1,
     /// An argument is none that the algorithm takes.
     Argument = 2,
-    /// It was not done: the worker has ended, or has no room.
+    /// Nothing was done: the worker has ended, or has no room.
     Failed = 3,
 }
 
-/// How bytes that lie in several pieces are reached, as in a chain of mbufs.
+/// The functions that reach bytes in several pieces, as in a chain of mbufs.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Access {

@@ -7,6 +7,7 @@
 //! Packets are as [`crate::packet`] says.
 #![allow(unsafe_code)]
 
+mod flight;
 mod request;
 mod result;
 mod sender;
@@ -16,12 +17,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use millstream::isolated::{Accelerator, Attach};
-use millstream::queue::KeyHandle;
 
 use crate::geometry::combined;
 use crate::packet::{Packet, Status};
 use crate::refusal::Refusal;
-use crate::session::{Plan, Session, Transform};
+use crate::session::{Session, Transform};
+use flight::Flight;
 use sender::Sender;
 
 /// Operations that may be in flight in a queue pair.
@@ -102,34 +103,6 @@ impl Lane {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller says.
         unsafe { inner.poll(packets) }
-    }
-}
-
-/// A packet on its way.
-struct Flight {
-    packet: Packet,
-    /// The step that is with the worker, or that comes next.
-    step: usize,
-    /// True when nothing is left to be done.
-    ended: bool,
-    /// Bytes in clear before what is encrypted, where both steps are one operation.
-    combined: Option<usize>,
-    /// The bytes that take the place of what was decrypted, should the tag be wrong after that.
-    kept: Option<Box<[u8]>>,
-}
-
-impl Flight {
-    /// Returns the steps of the packet's session.
-    fn plan<'p>(&self) -> &'p Plan<KeyHandle> {
-        // SAFETY: as the module says; `submit` found that a worker has the keys.
-        match unsafe { &*self.packet.session } {
-            Session::Worker(plan, _) => plan,
-            Session::Here(_) => unreachable!("a session of a worker"),
-        }
-    }
-
-    fn end(&mut self, status: Status) {
-        (self.packet.status, self.ended) = (status, true);
     }
 }
 

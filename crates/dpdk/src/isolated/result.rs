@@ -1,4 +1,4 @@
-//! What comes back from a worker, on its way into a packet.
+//! The way of a worker's results into a packet.
 //!
 //! # Safety
 //! Packets are as [`crate::packet`] says.
@@ -8,7 +8,7 @@ use millstream::compare::begins;
 use millstream::cwq;
 use millstream::queue::Done;
 
-use super::Flight;
+use super::flight::Flight;
 use crate::algorithms::Engine;
 use crate::geometry::Region;
 use crate::packet::{Packet, Status};

@@ -6,7 +6,8 @@
 
 use millstream::queue::{Buffer, Buffers, Done, Queue, Refusal};
 
-use super::{Flight, request};
+use super::flight::Flight;
+use super::request;
 use crate::algorithms::Engine;
 use crate::geometry::{Region, encrypted_tag};
 use crate::packet::{Packet, Status};

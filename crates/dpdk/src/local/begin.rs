@@ -58,7 +58,7 @@ pub unsafe fn begin<'a>(
             Engine::Cipher(_) | Engine::KasumiF8 => cipher(step, work, region, step.forward, list),
             Engine::Aead(_) => aead(step, work, region, list),
             Engine::NullCipher => {
-                // As if nothing of it were the cipher's.
+                // All of the span is copied, as if nothing of it were the cipher's.
                 work.copy_around(Region { at: 0, len: 0, bits: 0 });
                 Ok(())
             }

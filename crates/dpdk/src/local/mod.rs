@@ -147,7 +147,7 @@ unsafe fn undo(work: &Work<'_>) {
         if !work.is_in_place() {
             work.output.add(region.at).write_bytes(0, region.len);
         } else if matches!(step.engine, Engine::Cipher(_) | Engine::KasumiF8) {
-            // It is right as the first one was: the same key, initialisation vector and length.
+            // Nothing is wrong with this one, as with the first: the same key, initialisation vector and length.
             let mut one = Vec::with_capacity(1);
             if cipher(step, work, region, !step.forward, &mut one).is_ok() {
                 let _ = millstream::batch(&mut one);

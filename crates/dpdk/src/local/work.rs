@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
         unsafe {
             let is_auth_only = self.plan.second.is_none() && self.plan.first.is_auth();
             match &self.copy {
-                // What is only authenticated is where it was.
+                // Bytes that are only authenticated are where they were.
                 Some(_) if is_auth_only && self.packet.is_in_place() => {}
                 Some(copy) => self.packet.write(0, copy),
                 None if is_auth_only => self.copy_around(Region { at: 0, len: 0, bits: 0 }),
