@@ -160,7 +160,7 @@ fn every_kind_of_operation_at_speed() {
     }
 }
 
-/// What a device that the driver can't serve is refused with.
+/// A device that the driver can't serve is refused, with the reason.
 #[test]
 fn refusals_have_reasons() {
     let _alone = ONE_AT_A_TIME.lock();

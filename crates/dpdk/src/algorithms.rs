@@ -26,7 +26,7 @@ pub struct Range {
     pub min: u16,
     /// The greatest.
     pub max: u16,
-    /// The step from one length to the next; 0 where there is one length only.
+    /// The distance from one to the next; 0 where there is one length only.
     pub increment: u16,
 }
 

@@ -20,7 +20,7 @@ pub enum Status {
     Authentication = 1,
     /// An argument is none that the algorithm takes.
     Argument = 2,
-    /// The operation was not done: the worker has ended, or has no room.
+    /// Nothing was done: the worker has ended, or has no room.
     Failed = 3,
 }
 

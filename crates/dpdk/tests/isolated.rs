@@ -128,7 +128,7 @@ fn algorithms_agree() {
         agree(&fixture, &one(true), &one(false), &parts(row), has_tag);
         count += 1;
     }
-    assert_eq!(count, 33, "algorithms");
+    assert_eq!(count, 35, "algorithms");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The driver for DPDK: the crate's archive, linked with the driver's C side where DPDK's headers are.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::install::build::{artifact, cargo};
 use crate::run::{command, root, run, works};
@@ -20,7 +20,7 @@ pub fn build(profile: &str) -> Result<PathBuf, String> {
     }
     let messages = cargo(profile, &["build", "--package", "millstream-dpdk", "--lib"], &[])?;
     let archive = artifact(&messages, "millstream_dpdk", ".a")?;
-    let library = Path::new(&archive).with_file_name("libmillstream-dpdk.so");
+    let library = archive.with_file_name("libmillstream-dpdk.so");
     let script = root().join("crates/dpdk/driver/link.sh");
     let mut link = command("sh", &[]);
     link.arg(script).arg(archive).arg(&library);

@@ -1,4 +1,4 @@
-//! The results of a worker, on their way into packets.
+//! The way of a worker's results into a packet.
 //!
 //! # Safety
 //! Packets are as [`crate::packet`] says.

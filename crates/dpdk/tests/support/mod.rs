@@ -83,14 +83,14 @@ unsafe extern "C" fn write(pieces: *mut c_void, offset: u32, from: *const u8, le
 /// The access to pieces.
 pub static ACCESS: Access = Access { read, write };
 
-/// The layout of the bytes of a packet.
+/// How the bytes of a packet lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// The result takes the place of the source.
     InPlace,
     /// The result has a place of its own.
     Apart,
-    /// The place of the result begins within the source.
+    /// Its place begins within the source.
     Overlapping,
     /// Both are the same pieces.
     InPieces,
