@@ -179,8 +179,8 @@ impl<'a> DecapsulateJob<'a> {
 /// let sent = sent.map(|job| job.result.expect("the job has run"));
 /// let mut received = [DecapsulateJob::new(&keys[0], &sent[0].0), DecapsulateJob::new(&keys[1], &sent[1].0)];
 /// lanes.decapsulate(&mut received);
-/// for (job, (_, secret)) in received.into_iter().zip(sent) {
-///     assert_eq!(job.secret, Some(Ok(secret)));
+/// for (job, (_, secret)) in received.iter().zip(&sent) {
+///     assert_eq!(job.secret.as_ref(), Some(&Ok(secret.clone())));
 /// }
 /// ```
 #[derive(Clone, Copy)]
