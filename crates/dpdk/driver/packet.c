@@ -40,7 +40,11 @@ static uint8_t *bytes_at(struct rte_mbuf *mbuf, uint64_t offset, uint64_t length
 	uint64_t room = mbuf->next == NULL ? (uint64_t)mbuf->buf_len - mbuf->data_off : mbuf->data_len;
 	if (likely(offset + length <= room))
 		return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset);
-	*fits = *fits && mbuf->next != NULL && offset + length <= mbuf->pkt_len;
+	/* The length of the packet is what the mbufs hold: not every application sets it. */
+	uint64_t held = 0;
+	for (const struct rte_mbuf *next = mbuf; next != NULL && held < offset + length; next = next->next)
+		held += next->data_len;
+	*fits = *fits && offset + length <= held;
 	return NULL;
 }
 
