@@ -10,20 +10,27 @@
 
 static void copy_from_mbufs(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
 {
-	const void *found = rte_pktmbuf_read(pieces, offset, length, to);
-	/* What lies in one piece is not copied by that. */
-	if (found != NULL && found != to)
-		memcpy(to, found, length);
+	for (const struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
+		if (offset >= mbuf->data_len && mbuf->next != NULL) {
+			offset -= mbuf->data_len;
+			continue;
+		}
+		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
+		memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), part);
+		to += part;
+		length -= part;
+		offset = 0;
+	}
 }
 
 static void copy_to_mbufs(void *pieces, uint32_t offset, const uint8_t *from, uint32_t length)
 {
 	for (struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
-		if (offset >= mbuf->data_len) {
+		if (offset >= mbuf->data_len && mbuf->next != NULL) {
 			offset -= mbuf->data_len;
 			continue;
 		}
-		uint32_t part = RTE_MIN(mbuf->data_len - offset, length);
+		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
 		memcpy(rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset), from, part);
 		from += part;
 		length -= part;
