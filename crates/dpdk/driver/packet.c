@@ -10,20 +10,27 @@
 
 static void copy_from_mbufs(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
 {
-	const void *found = rte_pktmbuf_read(pieces, offset, length, to);
-	/* What lies in one piece is not copied by that. */
-	if (found != NULL && found != to)
-		memcpy(to, found, length);
+	for (const struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
+		if (offset >= mbuf->data_len && mbuf->next != NULL) {
+			offset -= mbuf->data_len;
+			continue;
+		}
+		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
+		memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), part);
+		to += part;
+		length -= part;
+		offset = 0;
+	}
 }
 
 static void copy_to_mbufs(void *pieces, uint32_t offset, const uint8_t *from, uint32_t length)
 {
 	for (struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
-		if (offset >= mbuf->data_len) {
+		if (offset >= mbuf->data_len && mbuf->next != NULL) {
 			offset -= mbuf->data_len;
 			continue;
 		}
-		uint32_t part = RTE_MIN(mbuf->data_len - offset, length);
+		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
 		memcpy(rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset), from, part);
 		from += part;
 		length -= part;
@@ -40,7 +47,11 @@ static uint8_t *bytes_at(struct rte_mbuf *mbuf, uint64_t offset, uint64_t length
 	uint64_t room = mbuf->next == NULL ? (uint64_t)mbuf->buf_len - mbuf->data_off : mbuf->data_len;
 	if (likely(offset + length <= room))
 		return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset);
-	*fits = *fits && mbuf->next != NULL && offset + length <= mbuf->pkt_len;
+	/* The length of the packet is what the mbufs hold: not every application sets it. */
+	uint64_t held = 0;
+	for (const struct rte_mbuf *next = mbuf; next != NULL && held < offset + length; next = next->next)
+		held += next->data_len;
+	*fits = *fits && offset + length <= held;
 	return NULL;
 }
 
