@@ -339,10 +339,12 @@ fn programs_take_the_configuration_that_is_printed() {
     let module = module.canonicalize().unwrap().display().to_string();
     let setup =
         |program: &str| tokens.0.words(&format!("token setup {program} -T web -K host --module module.so"));
-    for program in ["ssh", "nginx", "java", "nss", "gnutls", "bind"] {
+    for program in ["ssh", "nginx", "java", "nss", "gnutls", "knot"] {
         let text = setup(program).text();
         assert!(text.contains(&module), "{program}: {text}");
     }
+    // BIND takes keys from the provider.
+    assert!(setup("bind").text().contains("-l 'pkcs11:token=web;object=host?pin-source=file:"));
     let configuration = tokens.0.write("ssh_config", setup("ssh").good());
     let told = tokens.0.run("ssh", ["-T", "-F", configuration.to_str().unwrap(), "-G", "host"], b"").text();
     assert!(told.contains(&format!("pkcs11provider {module}\n")), "{told}");

@@ -169,7 +169,8 @@ fn a_child_in_its_parent_s_memory_outlives_an_attachment_to_the_parent() {
             sleep(Duration::from_millis(200));
             let front = attach(mode, child.id());
             wait_for_tracer(child.id(), true);
-            sleep(Duration::from_millis(200));
+            // On a busy machine it takes the program a while to come to its AES.
+            sleep(Duration::from_millis(1500));
             if !ends_first {
                 send(front.id(), "-INT");
             }
