@@ -15,7 +15,8 @@ use crate::{Bound, Error, Kernel, Random};
 /// A public key (the standard's encapsulation key), bound to a kernel, with its matrix expanded and its hash.
 ///
 /// ```
-/// /// use millstream_publickey::mlkem::{PrivateKey, PublicKey, Set};
+/// use millstream_cpu::Features;
+/// use millstream_publickey::mlkem::{PrivateKey, PublicKey, Set};
 ///
 /// # struct Source;
 /// # impl millstream_publickey::Random for Source {
