@@ -3453,7 +3453,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token__subcmd__setup)
-            opts="-T -K -h -V --token --token-key --module --help --version ssh nginx java nss gnutls bind"
+            opts="-T -K -h -V --token --token-key --module --help --version ssh nginx java nss gnutls bind knot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -397,7 +397,8 @@ nginx\:"nginx with OpenSSL'\''s engine for PKCS #11"
 java\:"keytool and programs in Java"
 nss\:"certutil and programs with NSS"
 gnutls\:"p11tool and programs with GnuTLS"
-bind\:"dnssec-keyfromlabel and dnssec-signzone of BIND"))' \
+bind\:"dnssec-keyfromlabel and dnssec-signzone of BIND 9.20"
+knot\:"keymgr, kzonesign and knotd of Knot DNS"))' \
 && ret=0
 ;;
 (help)

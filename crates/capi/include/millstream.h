@@ -332,6 +332,14 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_SHORT_TAG = 54,
     /**
+     * The policy allows no more uses of this key, or of this grant's keys, in a second: wait.
+     */
+    MILLSTREAM_STATUS_USES_PER_SECOND = 55,
+    /**
+     * The key, or the grant's keys, were used as often as the policy allows.
+     */
+    MILLSTREAM_STATUS_USES_SPENT = 56,
+    /**
      * No service can be reached at the socket.
      */
     MILLSTREAM_STATUS_NO_SERVICE = 64,
