@@ -171,7 +171,7 @@ fn valgrind_is_there() -> bool {
 
 /// The runs of valgrind: the trials of each are those whose name contains a text, or, behind `!`, those of no other run. Behind a hundred
 /// reports valgrind takes those with the same few innermost frames for one, so no run may have so many.
-const RUNS: [&str; 3] = ["SIV", "rsa", "!SIV|rsa"];
+const RUNS: [&str; 5] = ["SIV", "rsa", "of ml-kem", "ml-kem-lanes", "!SIV|rsa|ml-kem"];
 
 /// Returns the output of some trials under valgrind, with valgrind's reports between its lines.
 fn output(trials: &str) -> String {
