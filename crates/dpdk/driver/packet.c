@@ -8,34 +8,41 @@
 
 #include "driver.h"
 
-static void copy_from_mbufs(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
+enum direction { OUT, INTO };
+
+/* Copies bytes out of a piece, or into it. */
+static inline void copy(uint8_t *piece, uint8_t *bytes, uint32_t length, enum direction direction)
 {
-	for (const struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
+	if (direction == INTO)
+		memcpy(piece, bytes, length);
+	else
+		memcpy(bytes, piece, length);
+}
+
+static inline void copy_mbufs(struct rte_mbuf *mbuf, uint32_t offset, uint8_t *bytes, uint32_t length,
+			      enum direction direction)
+{
+	for (; mbuf != NULL && length > 0; mbuf = mbuf->next) {
 		if (offset >= mbuf->data_len && mbuf->next != NULL) {
 			offset -= mbuf->data_len;
 			continue;
 		}
 		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
-		memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), part);
-		to += part;
+		copy(rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset), bytes, part, direction);
+		bytes += part;
 		length -= part;
 		offset = 0;
 	}
 }
 
+static void copy_from_mbufs(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
+{
+	copy_mbufs((struct rte_mbuf *)(uintptr_t)pieces, offset, to, length, OUT);
+}
+
 static void copy_to_mbufs(void *pieces, uint32_t offset, const uint8_t *from, uint32_t length)
 {
-	for (struct rte_mbuf *mbuf = pieces; mbuf != NULL && length > 0; mbuf = mbuf->next) {
-		if (offset >= mbuf->data_len && mbuf->next != NULL) {
-			offset -= mbuf->data_len;
-			continue;
-		}
-		uint32_t part = mbuf->next == NULL ? length : RTE_MIN(mbuf->data_len - offset, length);
-		memcpy(rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset), from, part);
-		from += part;
-		length -= part;
-		offset = 0;
-	}
+	copy_mbufs(pieces, offset, (uint8_t *)(uintptr_t)from, length, INTO);
 }
 
 static const struct millstream_access mbufs = {copy_from_mbufs, copy_to_mbufs};
@@ -119,9 +126,9 @@ int describe(struct rte_crypto_op *operation, const struct session *session, str
 	return fits && end <= UINT32_MAX;
 }
 
-static void copy_from_vectors(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
+static inline void copy_vectors(const struct rte_crypto_sgl *list, uint32_t offset, uint8_t *bytes, uint32_t length,
+				enum direction direction)
 {
-	const struct rte_crypto_sgl *list = pieces;
 	for (uint32_t i = 0; i < list->num && length > 0; i++) {
 		const struct rte_crypto_vec *one = &list->vec[i];
 		if (offset >= one->len) {
@@ -129,28 +136,21 @@ static void copy_from_vectors(const void *pieces, uint32_t offset, uint8_t *to, 
 			continue;
 		}
 		uint32_t part = RTE_MIN(one->len - offset, length);
-		memcpy(to, (const uint8_t *)one->base + offset, part);
-		to += part;
+		copy((uint8_t *)one->base + offset, bytes, part, direction);
+		bytes += part;
 		length -= part;
 		offset = 0;
 	}
 }
 
+static void copy_from_vectors(const void *pieces, uint32_t offset, uint8_t *to, uint32_t length)
+{
+	copy_vectors(pieces, offset, to, length, OUT);
+}
+
 static void copy_to_vectors(void *pieces, uint32_t offset, const uint8_t *from, uint32_t length)
 {
-	const struct rte_crypto_sgl *list = pieces;
-	for (uint32_t i = 0; i < list->num && length > 0; i++) {
-		const struct rte_crypto_vec *one = &list->vec[i];
-		if (offset >= one->len) {
-			offset -= one->len;
-			continue;
-		}
-		uint32_t part = RTE_MIN(one->len - offset, length);
-		memcpy((uint8_t *)one->base + offset, from, part);
-		from += part;
-		length -= part;
-		offset = 0;
-	}
+	copy_vectors(pieces, offset, (uint8_t *)(uintptr_t)from, length, INTO);
 }
 
 static const struct millstream_access vectors_access = {copy_from_vectors, copy_to_vectors};

@@ -12,8 +12,14 @@ use serde_json::Value;
 use crate::run::{CHECKED, RELEASE, command, output};
 
 /// The packages that are built alone, by tests, by the installation and by the release.
-const PRODUCTS: &[&str] =
-    &["millstream-cli", "millstream-provider", "millstream-pkcs11", "millstream-srtp", "millstream-capi"];
+const PRODUCTS: &[&str] = &[
+    "millstream-cli",
+    "millstream-provider",
+    "millstream-pkcs11",
+    "millstream-srtp",
+    "millstream-capi",
+    "millstream-dpdk",
+];
 
 /// The packages whose tests run in another profile than `checked`.
 const WITHOUT: &[&str] = &["millstream-tests", "millstream-constant-time", "millstream-bench"];

@@ -165,10 +165,7 @@ impl Keys {
         let mut token = store.token(&token, Role::User, &self.pin.get()?)?;
         let object = token.find(label)?;
         let attributes = token.show(object)?;
-        if attributes.kind != Kind::Aes.name() {
-            let why = format!("key {label} is of the kind {}, and one of aes is wanted", attributes.kind);
-            return Err(Error::Key(why));
-        }
+        tokens::is_aes(label, &attributes)?;
         // Whoever encrypts with nonces of his own can decrypt, so the service wants keys for both here.
         for wanted in [usage::ENCRYPT, usage::DECRYPT] {
             tokens::is_for(label, &attributes, wanted)?;

@@ -242,6 +242,18 @@ pub fn is_for(label: &str, attributes: &Attributes, wanted: u32) -> Result<(), E
     Err(Error::Key(format!("key {label} was not made to {name}: it has no such usage")))
 }
 
+/// Refuses a key that is not one of AES.
+///
+/// # Errors
+/// [`Error::Key`], which names the key and its kind.
+pub fn is_aes(label: &str, attributes: &Attributes) -> Result<(), Error> {
+    if attributes.kind == Kind::Aes.name() {
+        return Ok(());
+    }
+    let kind = &attributes.kind;
+    Err(Error::Key(format!("key {label} is of the kind {kind}, and one of aes is wanted")))
+}
+
 impl Open<'_> {
     /// Returns the key with that label, or with that identifier as hexadecimal digits.
     ///

@@ -1,6 +1,7 @@
 //! PINs and the policy.
 
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use cryptoki::mechanism::Mechanism;
@@ -111,6 +112,20 @@ fn as_a_user() {
     session.generate_key(&Mechanism::AesKeyGen, &wanted[1..]).unwrap();
 }
 
+/// Runs one test of a program as another user, and requires that it passes.
+fn passes_as_nobody(program: &Path, test: &str) {
+    let run = Command::new(program)
+        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env("MILLSTREAM_SERVICE_UID", "0")
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    let (said, told) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success() && said.contains("1 passed"), "{said}{told}");
+}
+
 #[test]
 fn who_is_no_manager_uses_keys_and_changes_nothing() {
     if !nix::unistd::geteuid().is_root() {
@@ -130,40 +145,20 @@ fn who_is_no_manager_uses_keys_and_changes_nothing() {
         for path in [&bed.0, service.folder(), socket.parent().unwrap()] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
-        // The other user may not reach the folder of this test, but has its program open.
-        let program = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        // The other user may not reach the folder of this test's program, so it gets a copy.
         let library = bed.0.join("libmillstream_pkcs11.so");
         let built = std::env::current_exe().unwrap().with_file_name("libmillstream_pkcs11.so");
         std::fs::copy(built, &library).unwrap();
         let copy = bed.0.join("program");
         std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-        drop(program);
-        let run = Command::new(&copy)
-            .args(["pins::as_a_user", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-            .env("MILLSTREAM_SERVICE_UID", "0")
-            .current_dir("/")
-            .uid(NOBODY)
-            .gid(NOBODY)
-            .output()
-            .unwrap();
-        let (said, told) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-        assert!(run.status.success() && said.contains("1 passed"), "{said}{told}");
+        passes_as_nobody(&copy, "pins::as_a_user");
         // Whom the policy does not name sees no slots.
         drop(service);
         let service = bed.serve_with("");
         std::fs::set_permissions(service.folder(), std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::set_permissions(service.socket().parent().unwrap(), std::fs::Permissions::from_mode(0o755))
             .unwrap();
-        let run = Command::new(&copy)
-            .args(["pins::as_a_stranger", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-            .env("MILLSTREAM_SERVICE_UID", "0")
-            .current_dir("/")
-            .uid(NOBODY)
-            .gid(NOBODY)
-            .output()
-            .unwrap();
-        let (said, told) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-        assert!(run.status.success() && said.contains("1 passed"), "{said}{told}");
+        passes_as_nobody(&copy, "pins::as_a_stranger");
     });
 }
 

@@ -99,10 +99,7 @@ impl Token {
     pub(crate) fn sealer(&self, features: Features, wanted: u32) -> Result<Sealer, Error> {
         let label = self.named()?.ok_or_else(|| Error::Usage("name a key with -K".into()))?;
         let loaded = self.with_key(label, wanted, &self.pin.get()?, |token, object, attributes| {
-            if attributes.kind != Kind::Aes.name() {
-                let kind = &attributes.kind;
-                return Err(Error::Key(format!("key {label} is of the kind {kind}, and one of aes is wanted")));
-            }
+            tokens::is_aes(label, attributes)?;
             let usages = if wanted == usage::DECRYPT { Usages::DECRYPT } else { Usages::ENCRYPT | Usages::DECRYPT };
             if matches!(token, Open::Service(_)) && attributes.usages & usage::DECRYPT == 0 {
                 let why = format!(
