@@ -133,11 +133,14 @@ const DEEP_TOOLS: &[Tool] = &[("cargo-fuzz", &[]), ("mdbook", &["--no-default-fe
 /// Compiles those of cargo's tools that are missing. A tool that can't be compiled leaves its step out.
 pub fn tools(deep: bool) {
     for (tool, options) in TOOLS.iter().chain(DEEP_TOOLS.iter().filter(|_| deep)) {
-        // The tools are not optimised: they run for seconds, and optimising them takes minutes.
+        if works(tool, &["--version"]) {
+            continue;
+        }
+        // The tools are not optimised: they run for seconds, and optimising them takes minutes. Nobody debugs them.
         let install = ["install", "--locked", "--quiet", "--debug", tool];
-        if !works(tool, &["--version"])
-            && let Err(why) = run(command("cargo", &[&install, *options].concat()))
-        {
+        let mut install = command("cargo", &[&install, *options].concat());
+        install.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        if let Err(why) = run(install) {
             eprintln!("xtask: {why}; its step will be left out");
         }
     }

@@ -22,7 +22,7 @@ const PRODUCTS: &[&str] = &[
 ];
 
 /// The packages whose tests run in another profile than `checked`.
-const WITHOUT: &[&str] = &["millstream-tests", "millstream-constant-time", "millstream-bench"];
+const WITHOUT: &[&str] = &["millstream-tests", "millstream-constant-time", "millstream-bench", "xtask"];
 
 #[derive(Deserialize)]
 struct Graph {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::run::{CHECKED, RELEASE, command, run};
 use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
-use pipeline::{ALL, LONG, ON_RELEASE, Pipeline, SECRETS, Step};
+use pipeline::{ALL, ELSEWHERE, LONG, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
 
 /// The steps that run one after another, in the order in which faults are cheapest to find. A failed one does not keep
@@ -29,7 +29,6 @@ const STEPS: &[(&str, Step)] = &[
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
     ("test", steps::test),
-    ("python", |_| python::python(false)),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
     ("programs", steps::programs),
@@ -64,6 +63,7 @@ const BESIDE: &[(&str, Step)] = &[
     ("miri", miri::miri),
     ("aarch64", steps::aarch64),
     ("loom", steps::loom),
+    ("python", |_| python::python(false)),
 ];
 
 /// The step that compiles those of cargo's tools that are missing and may be installed.
@@ -134,7 +134,7 @@ pub fn test(packages: &[String]) -> Result<(), String> {
     let mut tests = command("cargo", &["test", ALL, "--profile", CHECKED]);
     if chosen.is_empty() {
         chosen.extend(all);
-        tests.args(ON_RELEASE);
+        tests.args(ELSEWHERE);
     }
     tests.args(&chosen);
     let mut pipeline = Pipeline::default();

@@ -46,8 +46,12 @@ pub const SECRETS: &str = "millstream-constant-time";
 /// The package of the benches. What they compare with takes long to compile, and is compiled as it is measured.
 pub const BENCHES: &str = "millstream-bench";
 
-/// The packages whose tests run on the release, in steps of their own.
-pub const ON_RELEASE: &[&str] = &["--exclude", PROGRAMS, "--exclude", SECRETS, "--exclude", BENCHES];
+/// This package. Its tests need no optimisation, and what it is built on is there in the profile in which it runs.
+pub const TASKS: &str = "xtask";
+
+/// The packages whose tests run in other profiles: those on the release in steps of their own.
+pub const ELSEWHERE: &[&str] =
+    &["--exclude", PROGRAMS, "--exclude", SECRETS, "--exclude", BENCHES, "--exclude", TASKS];
 
 /// The counts and failures of the steps so far.
 #[derive(Default)]

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, BENCHES, ON_RELEASE, PASSED, PROGRAMS, Pipeline};
+use super::pipeline::{ALL, BENCHES, ELSEWHERE, PASSED, PROGRAMS, Pipeline, TASKS};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Stores};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
 use crate::{openssl, release, twice};
 
-/// Runs the tests of the workspace, and those inside the library of the engines, which are left out there: they would have all
-/// kernels compiled once more, and need no optimisation. Runs the suites of queues and workers on the general way, too. Several suites run
+/// Runs the tests of the workspace, and those inside the largest libraries, which are left out there: they would have all of it compiled
+/// once more, and need no optimisation. Runs the suites of queues and workers on the general way, too. Several suites run
 /// at a time, because many of them wait for processes.
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
-    let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ON_RELEASE].concat();
+    let all = [&["test", ALL, "--workspace", "--profile", CHECKED], ELSEWHERE].concat();
     let built = built::build(&all)?;
     let general = built.iter().filter(|built| OF_WORDS.contains(&built.suite()));
     let general: Vec<String> = general.map(|built| format!("{}{GENERAL}", built.name)).collect();
@@ -21,7 +21,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
         return Err(format!("{long} is no suite of tests"));
     }
     suites.sort_by_key(|name| LONG_TESTS.iter().position(|long| long == name).unwrap_or(LONG_TESTS.len()));
-    suites.splice(LONG_TESTS.len()..LONG_TESTS.len(), [EXAMPLES, WITHIN].map(str::to_owned));
+    suites.splice(LONG_TESTS.len()..LONG_TESTS.len(), [EXAMPLES, WITHIN, OF_TASKS].map(str::to_owned));
     suites.extend(general);
     suites::run(pipeline, suites, |name| {
         let of_cargo = |arguments: &[&str]| {
@@ -40,7 +40,8 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
                 tests
             }
             Some(built) => built.command(),
-            None if name == WITHIN => of_cargo(ENGINES_WITHIN),
+            None if name == WITHIN => of_cargo(KERNELS_WITHIN),
+            None if name == OF_TASKS => of_cargo(THESE_TASKS),
             // The same packages as above: for fewer of them cargo would choose other features, and compile much once more.
             None => of_cargo(&[&all[..], &["--doc"]].concat()),
         }
@@ -52,7 +53,8 @@ const GENERAL: &str = ", on the general way";
 
 /// The names of what cargo runs itself.
 const EXAMPLES: &str = "the examples in the documentation";
-const WITHIN: &str = "inside the library of the engines";
+const WITHIN: &str = "inside large libraries";
+const OF_TASKS: &str = "development tasks";
 
 /// The suites that take longest, which begin first so that none of them is left at the end. The first compiles the release.
 const LONG_TESTS: &[&str] = &[
@@ -71,9 +73,23 @@ const LONG_TESTS: &[&str] = &[
 /// The suites that send words through accelerators: published vectors, rules, schedules, residue, hostile clients, recovery.
 const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolated"];
 
-/// The command for the tests inside the library of the engines.
-const ENGINES_WITHIN: &[&str] =
-    &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
+/// The command for the tests of this package.
+const THESE_TASKS: &[&str] = &["test", ALL, "--profile", "tasks", "--package", TASKS];
+
+/// The command for the tests inside the libraries of the engines, of public keys and of the UltraSPARC.
+const KERNELS_WITHIN: &[&str] = &[
+    "test",
+    ALL,
+    "--profile",
+    "tasks",
+    "--package",
+    "millstream-engines",
+    "--package",
+    "millstream-publickey",
+    "--package",
+    "millstream-ultrasparc",
+    "--lib",
+];
 
 /// Checks that nothing is compiled twice. Only the nightly cargo tells what it would compile.
 pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
@@ -235,7 +251,7 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     run(builds)?;
     let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
-    let within = ["--package", "millstream-engines", "--lib"];
+    let within = ["--package", "millstream-engines", "--package", "millstream-publickey", "--lib"];
     let of_kernels = OF_AARCH64_KERNELS.iter().flat_map(|suite| ["--test", suite]);
     let of_kernels: Vec<&str> = ["--package", "millstream-engines"].into_iter().chain(of_kernels).collect();
     let what: &[&[&str]] = if pipeline.deep { &[&packages, &within] } else { &[&of_kernels] };

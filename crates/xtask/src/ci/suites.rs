@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use serde::Deserialize;
 
@@ -56,10 +57,12 @@ pub fn run(
             // The lock is held for this statement only.
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(suite) = next else { return };
+            let begin = Instant::now();
             let result = command(&suite).output();
+            let took = begin.elapsed().as_secs_f64();
             let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
             let (pipeline, failed) = &mut *ended;
-            println!("\n== {suite}");
+            println!("\n== {suite}, {took:.1} s");
             match result {
                 Ok(output) => {
                     // A closed pipe must not end the step that is being watched.
