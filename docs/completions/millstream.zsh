@@ -1098,6 +1098,145 @@ esac
     ;;
 esac
 ;;
+(columns)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream__subcmd__columns_commands" \
+"*::: :->columns" \
+&& ret=0
+
+    case $state in
+    (columns)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-columns-command-$line[1]:"
+        case $line[1] in
+            (hash)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The hash, as sha256 or sha3_256; with a key its HMAC]:HASH:_default' \
+'--algorithm=[The hash, as sha256 or sha3_256; with a key its HMAC]:HASH:_default' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'--encoding=[The form of the results \[default\: binary, and hex in CSV\]]:FORM:((binary\:"The bytes themselves"
+hex\:"Pairs of hexadecimal digits"
+base64\:"RFC 4648, with padding"))' \
+'*--column=[The name of a column to replace; may be given several times]:NAME:_default' \
+'--from=[The format of the input\: parquet, arrow, arrows or csv \[default\: what its first bytes tell\]]:FORMAT:_default' \
+'--to=[The format of the output \[default\: what its name ends with, else that of the input\]]:FORMAT:_default' \
+'--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':input -- The file to read; with -, standard input:_files' \
+':output -- The file to write, which may be the input; with -, standard output:_files' \
+&& ret=0
+;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
+'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'(--aad-column)--aad=[Bind each value to this text, which is needed again to open it]:TEXT:_default' \
+'--aad-column=[Bind each value to the value of this column in the same row, as a primary key of type text]:COLUMN:_default' \
+'--encoding=[The form of the results \[default\: binary, and base64 in CSV\]]:FORM:((binary\:"The bytes themselves"
+hex\:"Pairs of hexadecimal digits"
+base64\:"RFC 4648, with padding"))' \
+'*--column=[The name of a column to replace; may be given several times]:NAME:_default' \
+'--from=[The format of the input\: parquet, arrow, arrows or csv \[default\: what its first bytes tell\]]:FORMAT:_default' \
+'--to=[The format of the output \[default\: what its name ends with, else that of the input\]]:FORMAT:_default' \
+'--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':input -- The file to read; with -, standard input:_files' \
+':output -- The file to write, which may be the input; with -, standard output:_files' \
+&& ret=0
+;;
+(open)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
+'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'(--aad-column)--aad=[Bind each value to this text, which is needed again to open it]:TEXT:_default' \
+'--aad-column=[Bind each value to the value of this column in the same row, as a primary key of type text]:COLUMN:_default' \
+'--encoding=[The form of sealed values that are text]:FORM:((binary\:"The bytes themselves"
+hex\:"Pairs of hexadecimal digits"
+base64\:"RFC 4648, with padding"))' \
+'*--column=[The name of a column to replace; may be given several times]:NAME:_default' \
+'--from=[The format of the input\: parquet, arrow, arrows or csv \[default\: what its first bytes tell\]]:FORMAT:_default' \
+'--to=[The format of the output \[default\: what its name ends with, else that of the input\]]:FORMAT:_default' \
+'--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
+'--text[Open to text even if the table does not say that the values were text]' \
+'--null-failed[Put null in the place of a value that does not open]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':input -- The file to read; with -, standard input:_files' \
+':output -- The file to write, which may be the input; with -, standard output:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__columns__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-columns-help-command-$line[1]:"
+        case $line[1] in
+            (hash)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(open)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 '-a+[The algorithm; -l lists them]:ALGORITHM:(sha1 md5 sha224 sha256 sha384 sha512 sha512_256 sha3_224 sha3_256 sha3_384 sha3_512 crc32 crc32c)' \
@@ -1403,6 +1542,34 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(columns)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help__subcmd__columns_commands" \
+"*::: :->columns" \
+&& ret=0
+
+    case $state in
+    (columns)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-columns-command-$line[1]:"
+        case $line[1] in
+            (hash)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(open)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1458,6 +1625,7 @@ _millstream_commands() {
 'seal:Seal a file for keys, passphrases or recipients' \
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
+'columns:Hash, seal and open columns of tables' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -1596,6 +1764,61 @@ _millstream__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'millstream check commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__columns_commands] )) ||
+_millstream__subcmd__columns_commands() {
+    local commands; commands=(
+'hash:Hash each value, or with a key authenticate it' \
+'seal:Seal each value' \
+'open:Open sealed values' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream columns commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__hash_commands] )) ||
+_millstream__subcmd__columns__subcmd__hash_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns hash commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help_commands] )) ||
+_millstream__subcmd__columns__subcmd__help_commands() {
+    local commands; commands=(
+'hash:Hash each value, or with a key authenticate it' \
+'seal:Seal each value' \
+'open:Open sealed values' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream columns help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__hash_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__hash_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help hash commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__open_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help open commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__seal_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help seal commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__open_commands] )) ||
+_millstream__subcmd__columns__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns open commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__seal_commands] )) ||
+_millstream__subcmd__columns__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns seal commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__compare_commands] )) ||
 _millstream__subcmd__compare_commands() {
     local commands; commands=()
@@ -1652,6 +1875,7 @@ _millstream__subcmd__help_commands() {
 'seal:Seal a file for keys, passphrases or recipients' \
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
+'columns:Hash, seal and open columns of tables' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -1728,6 +1952,30 @@ _millstream__subcmd__help__subcmd__caps_commands() {
 _millstream__subcmd__help__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help check commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns_commands] )) ||
+_millstream__subcmd__help__subcmd__columns_commands() {
+    local commands; commands=(
+'hash:Hash each value, or with a key authenticate it' \
+'seal:Seal each value' \
+'open:Open sealed values' \
+    )
+    _describe -t commands 'millstream help columns commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__hash_commands] )) ||
+_millstream__subcmd__help__subcmd__columns__subcmd__hash_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help columns hash commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__open_commands] )) ||
+_millstream__subcmd__help__subcmd__columns__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help columns open commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__seal_commands] )) ||
+_millstream__subcmd__help__subcmd__columns__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help columns seal commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__compare_commands] )) ||
 _millstream__subcmd__help__subcmd__compare_commands() {

@@ -124,6 +124,14 @@ pub enum Error {
     Trace(String),
     /// A backup can't be made, read or removed.
     Backup(millstream_backup::Error),
+    /// A table can't be read, changed or written.
+    #[cfg(feature = "tables")]
+    Table {
+        /// The table.
+        name: String,
+        /// The reason.
+        error: millstream_tables::Error,
+    },
     /// A token or its store can't be used.
     Store(millstream_store::Error),
     /// The keys of SoftHSM2 can't be read.
@@ -207,6 +215,10 @@ impl fmt::Display for Error {
             Error::Tally(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             // The store chose the text of its error, so it may be anything.
+            #[cfg(feature = "tables")]
+            Error::Table { name, error } => {
+                write!(f, "{}: {}", shown::text(name), shown::lines(&error.to_string()))
+            }
             Error::Backup(error) => f.write_str(&shown::lines(&error.to_string())),
             // Labels of tokens are anyone's text.
             Error::SoftHsm(error) => f.write_str(&shown::text(&error.to_string())),

@@ -26,6 +26,8 @@ fn a_wrong_name_gets_the_right_one_as_an_answer() {
         ("compare --with-only pclmulqdq -- true", 2, &["did you mean pclmul?"]),
         ("speed aes-128-gmc", 1, &["did you mean aes-128-gcm?"]),
         ("encrpyt", 2, &["encrypt"]),
+        #[cfg(not(feature = "tables"))]
+        ("columns hash --column a in.csv out.csv", 2, &["built without tables", "with the feature tables"]),
         ("keygen --output", 2, &["--output"]),
         ("trace", 2, &["--pid", "CMD"]),
         ("revoke", 2, &["--all", "GRANT"]),

@@ -22,7 +22,8 @@ const PRODUCTS: &[&str] = &[
 ];
 
 /// The packages whose tests run in another profile than `checked`.
-const WITHOUT: &[&str] = &["millstream-tests", "millstream-constant-time", "millstream-bench", "xtask"];
+const WITHOUT: &[&str] =
+    &["millstream-tests", "millstream-constant-time", "millstream-bench", "xtask", "millstream-tables"];
 
 #[derive(Deserialize)]
 struct Graph {

@@ -22,7 +22,7 @@ macro_rules! fuzz_target {
 
         #[test]
         fn replay() {
-            $crate::replay(env!("CARGO_CRATE_NAME"), &|bytes| target(bytes));
+            $crate::replay(module_path!(), &|bytes| target(bytes));
         }
     };
     (|$input:ident: &str| $body:block) => {
@@ -30,7 +30,7 @@ macro_rules! fuzz_target {
 
         #[test]
         fn replay() {
-            $crate::replay(env!("CARGO_CRATE_NAME"), &|bytes| target(&String::from_utf8_lossy(bytes)));
+            $crate::replay(module_path!(), &|bytes| target(&String::from_utf8_lossy(bytes)));
         }
     };
     (|$input:ident: $type:ty| $body:block) => {
@@ -38,7 +38,7 @@ macro_rules! fuzz_target {
 
         #[test]
         fn replay() {
-            $crate::replay(env!("CARGO_CRATE_NAME"), &|bytes| {
+            $crate::replay(module_path!(), &|bytes| {
                 // What is too short for a value is no input, as with libFuzzer.
                 let mut bytes = $crate::arbitrary::Unstructured::new(bytes);
                 if let Ok(input) = $crate::arbitrary::Arbitrary::arbitrary(&mut bytes) {
@@ -51,10 +51,12 @@ macro_rules! fuzz_target {
 
 /// Runs a target on its seeds, on seeds with some bytes changed, and on random bytes.
 ///
+/// The target has the name of the module that it is.
+///
 /// # Panics
 /// When the target does; the input then stands in hexadecimal on standard error.
-pub fn replay(name: &str, target: &dyn Fn(&[u8])) {
-    let seeds = seeds(name);
+pub fn replay(module: &str, target: &dyn Fn(&[u8])) {
+    let seeds = seeds(module.rsplit("::").next().unwrap_or(module));
     for seed in &seeds {
         watched(target, seed);
     }

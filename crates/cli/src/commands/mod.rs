@@ -18,6 +18,7 @@ mod caps;
 mod cautions;
 mod check;
 mod checklist;
+mod columns;
 mod compare;
 mod completions;
 mod crypt;
@@ -89,6 +90,7 @@ enum Command {
     Seal(Box<seal::Seal>),
     Open(Box<seal::Open>),
     Backup(Box<backup::Command>),
+    Columns(Box<columns::Command>),
     Digest(digest::Digest),
     Mac(mac::Mac),
     Man(man::Man),
@@ -122,6 +124,7 @@ impl Command {
             Command::Seal(command) => command.run(context),
             Command::Open(command) => command.run(context),
             Command::Backup(command) => command.run(context),
+            Command::Columns(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),

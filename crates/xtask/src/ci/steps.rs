@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, BENCHES, ELSEWHERE, PASSED, PROGRAMS, Pipeline, TASKS};
+use super::pipeline::{ALL, BENCHES, ELSEWHERE, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
 use super::{built, suites};
-use crate::install::build::{CLOUD_OF_BACKUP, Stores};
+use crate::install::build::{CLOUD_OF_BACKUP, Extent};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
 use crate::{openssl, release, twice};
 
@@ -101,9 +101,12 @@ pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
 }
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
-    const ALL: &[&str] =
-        &["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", RELEASE];
-    let mut doc = command("cargo", ALL);
+    document(&["--workspace", "--exclude", TABLES], RELEASE)
+}
+
+fn document(packages: &[&str], profile: &str) -> Result<(), String> {
+    let how = ["--no-deps", "--document-private-items", "--profile", profile];
+    let mut doc = command("cargo", &[&["doc"], packages, &how].concat());
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(doc)
 }
@@ -190,10 +193,23 @@ pub fn backup_stores(pipeline: &mut Pipeline) -> Result<(), String> {
     ))
 }
 
+/// Tests tables, with those that PyArrow writes and reads. Compiling Parquet takes longer than an ordinary run has.
+pub fn tables(pipeline: &mut Pipeline) -> Result<(), String> {
+    let command_of = ["--package", "millstream-cli", "--features", "tables"];
+    let lints = ["--all-targets", "--profile", CHECKED, "--", "-D", "warnings"];
+    for packages in [&["--package", TABLES][..], &command_of] {
+        run(command("cargo", &[&["clippy"], packages, &lints].concat()))?;
+    }
+    document(&["--package", TABLES], CHECKED)?;
+    let test = ["test", ALL, "--profile", CHECKED];
+    pipeline.tests(command("cargo", &[&test[..], &["--package", TABLES]].concat()))?;
+    pipeline.tests(command("cargo", &[&test[..], &command_of, &["--test", "columns"]].concat()))
+}
+
 /// Makes the packages from the release that the steps before have built, and tries them in a clean system.
 pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
-    let stores = if pipeline.deep { Stores::Network } else { Stores::Folders };
-    let checked = release::check(stores)?;
+    let extent = if pipeline.deep { Extent::Full } else { Extent::Small };
+    let checked = release::check(extent)?;
     pipeline.passed += checked.passed;
     checked.skipped.iter().for_each(|why| pipeline.skip(why));
     Ok(())

@@ -67,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-srtp", &["millstream"]),
     ("millstream-dpdk", &["millstream"]),
     ("millstream-columns", &["millstream"]),
+    ("millstream-tables", &["millstream-columns"]),
     ("millstream-python", &["millstream", "millstream-columns"]),
     (
         "millstream-cli",
@@ -78,6 +79,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "millstream-protocol",
             "millstream-files",
             "millstream-backup",
+            "millstream-columns",
+            "millstream-tables",
             "millstream-store",
             "millstream-measure",
             "millstream-observe",

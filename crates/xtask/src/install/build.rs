@@ -17,19 +17,19 @@ pub const SONAME: &str = "libmillstream.so.0";
 /// The symbols that are visible from outside: the functions of the header, under a version that stays theirs.
 const SYMBOLS: &str = "MILLSTREAM_0.1 {\n    global: millstream_*;\n    local: *;\n};\n";
 
-/// The feature that a release has, and that tests have no use for: stores in the network.
-pub const CLOUD: &str = "millstream-cli/cloud";
+/// The features that a release has, and that most tests have no use for: stores in the network, and tables.
+pub const RELEASED: &str = "millstream-cli/cloud,millstream-cli/tables";
 
-/// The stores of backups that the command has.
+/// How much the command can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stores {
-    /// This machine has them: folders.
-    Folders,
-    /// The network has more of them, whose libraries take four minutes of processor time to compile.
-    Network,
+pub enum Extent {
+    /// All but what takes minutes of processor time to compile: backups in the network's stores, and tables.
+    Small,
+    /// All.
+    Full,
 }
 
-/// The same feature of the crate of backups.
+/// The feature of stores in the network, in the crate of backups.
 pub const CLOUD_OF_BACKUP: &str = "cloud";
 
 /// The files that the build has made.
@@ -48,10 +48,10 @@ impl Built {
     ///
     /// # Errors
     /// Names the step that failed.
-    pub fn make(profile: &str, stores: Stores) -> Result<Self, String> {
+    pub fn make(profile: &str, extent: Extent) -> Result<Self, String> {
         let mut build = vec!["build", "--package", "millstream-cli", "--bin", "millstream"];
-        if stores == Stores::Network {
-            build.extend(["--features", CLOUD]);
+        if extent == Extent::Full {
+            build.extend(["--features", RELEASED]);
         }
         let cli = cargo(profile, &build, &[])?;
         const STATIC: &[&str] =

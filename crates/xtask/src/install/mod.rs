@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::run::{RELEASE, command, run};
 use crate::setup::is_root;
-use build::{Built, Stores};
+use build::{Built, Extent};
 use items::Layout;
 use manifest::Manifest;
 use place::Placing;
@@ -65,8 +65,8 @@ impl Install {
         let placing = self.place.placing(self.unstripped)?;
         let prefix = &self.place.prefix;
         let layout = Layout::new(prefix.clone(), self.libdir.clone());
-        let stores = if self.profile == RELEASE { Stores::Network } else { Stores::Folders };
-        let built = Built::make(&self.profile, stores)?;
+        let extent = if self.profile == RELEASE { Extent::Full } else { Extent::Small };
+        let built = Built::make(&self.profile, extent)?;
         let items = layout.items(&built)?;
         let mut manifest = Manifest::read(&placing, prefix)?;
         let placed = placing.place(items.iter(), told)?;

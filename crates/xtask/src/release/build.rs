@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::components::{self, Component};
-use crate::install::build::{Built, Stores};
+use crate::install::build::{Built, Extent};
 use crate::run::{RELEASE, command, output, run};
 
 /// The options with which all files of an archive are root's, whoever makes it.
@@ -24,7 +24,7 @@ impl Build {
     ///
     /// # Errors
     /// Names the step that failed.
-    pub fn make(stores: Stores) -> Result<Self, String> {
+    pub fn make(extent: Extent) -> Result<Self, String> {
         let epoch = match std::env::var("SOURCE_DATE_EPOCH") {
             Ok(epoch) => epoch,
             Err(_) => {
@@ -34,7 +34,7 @@ impl Build {
                     .to_owned()
             }
         };
-        Ok(Build { built: Built::make(RELEASE, stores)?, components: components::shipped()?, epoch })
+        Ok(Build { built: Built::make(RELEASE, extent)?, components: components::shipped()?, epoch })
     }
 
     /// Archives a folder. The ending of the archive's name says how it is compressed, and `owners` whose the files are.

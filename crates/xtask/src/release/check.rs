@@ -7,7 +7,7 @@ use super::build::Build;
 use super::image;
 use super::make::{ARTIFACTS, Release, debian_packages};
 use super::system::{Inside, bootstrap, try_out};
-use crate::install::build::Stores;
+use crate::install::build::Extent;
 use crate::install::items::files;
 use crate::run::{at, command, output, root, run, works};
 use crate::setup::is_root;
@@ -33,14 +33,14 @@ pub struct Checked {
     pub skipped: Vec<String>,
 }
 
-/// Makes the release, with these stores of backups, and checks it.
+/// Makes the release to this extent, and checks it.
 ///
 /// # Errors
 /// Names the check that failed.
-pub fn check(stores: Stores) -> Result<Checked, String> {
+pub fn check(extent: Extent) -> Result<Checked, String> {
     let mut checked = Checked::default();
     let release = Release { out: ARTIFACTS.into() };
-    let build = Build::make(stores)?;
+    let build = Build::make(extent)?;
     release.write(&build)?;
     let out = root().join(&release.out);
     let again = root().join(AGAIN);

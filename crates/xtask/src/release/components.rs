@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::install::build::CLOUD;
+use crate::install::build::RELEASED;
 use crate::install::items::{VERSION, files};
 use crate::run::{at, command, output, root};
 
@@ -39,7 +39,7 @@ impl Component {
 pub fn shipped() -> Result<Vec<Component>, String> {
     let host = output(command("rustc", &["-vV"]))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc -vV: no host")?;
-    let features = ["--features", CLOUD];
+    let features = ["--features", RELEASED];
     let arguments = ["metadata", "--locked", "--format-version=1", "--filter-platform", host];
     let arguments = [&arguments[..], &features].concat();
     let metadata: Value = serde_json::from_str(&output(command("cargo", &arguments))?)

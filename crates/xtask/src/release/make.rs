@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::build::{Build, OF_ROOT};
 use super::{components, debian, image, sizes};
-use crate::install::build::Stores;
+use crate::install::build::Extent;
 use crate::install::items::{Layout, VERSION, files};
 use crate::install::place::Placing;
 use crate::run::{at, command, output, root, run};
@@ -31,7 +31,7 @@ impl Release {
     /// # Errors
     /// Names the step or the file that failed. The folder is then as before.
     pub fn run(&self) -> Result<(), String> {
-        self.write(&Build::make(Stores::Network)?)
+        self.write(&Build::make(Extent::Full)?)
     }
 
     /// Packages a build.

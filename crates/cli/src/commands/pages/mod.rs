@@ -1,6 +1,7 @@
 //! The sections of the manual pages behind the options: the same text ends a command's `--help`.
 
 mod backup;
+mod columns;
 mod doctor;
 mod files;
 mod keys;
@@ -9,6 +10,7 @@ mod service;
 mod speed;
 
 pub use backup::{BACKUP, OPEN, SEAL};
+pub use columns::COLUMNS;
 pub use doctor::DOCTOR;
 pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
 pub use keys::{AGENT, KEY, TOKEN};
