@@ -130,7 +130,7 @@ pub enum Error {
         /// The table.
         name: String,
         /// The reason.
-        error: millstream_tables::Error,
+        error: Box<millstream_tables::Error>,
     },
     /// A token or its store can't be used.
     Store(millstream_store::Error),

@@ -20,7 +20,7 @@ const SYMBOLS: &str = "MILLSTREAM_0.1 {\n    global: millstream_*;\n    local: *
 /// The features that a release has, and that most tests have no use for: stores in the network, and tables.
 pub const RELEASED: &str = "millstream-cli/cloud,millstream-cli/tables";
 
-/// How much the command can do.
+/// The extent of what the command can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All but what takes minutes of processor time to compile: backups in the network's stores, and tables.

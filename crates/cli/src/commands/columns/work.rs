@@ -188,8 +188,7 @@ impl<'a> Ends<'a> {
         };
         let Input { file, name, len: bytes } = input;
         let reading = Reading { format: table.from.as_deref().map(format).transpose()?, delimiter };
-        let opened = tables::Table::open(file, &reading)
-            .map_err(|error| Error::Table { name: name.clone(), error })?;
+        let opened = tables::Table::open(file, &reading).map_err(|error| failed(&name, error))?;
         let to = table.to.as_deref().map(format).transpose()?;
         let format = to.or_else(|| path.and_then(Format::from_path)).unwrap_or(opened.format());
         let writing = Writing { format: Some(format), delimiter };
@@ -219,12 +218,17 @@ impl<'a> Ends<'a> {
             tables::rewrite(&mut self.opened, out, &self.writing, &change, &|bytes| progress.advance(bytes));
         let output = self.output.name();
         done.map_err(|error| match error {
-            error @ tables::Error::Write { .. } => Error::Table { name: output, error },
-            error => Error::Table { name: self.name, error },
+            error @ tables::Error::Write { .. } => failed(&output, error),
+            error => failed(&self.name, error),
         })?;
         progress.finish(true);
         self.output.finish()
     }
+}
+
+/// Names the table that failed.
+fn failed(name: &str, error: tables::Error) -> Error {
+    Error::Table { name: name.to_owned(), error: Box::new(error) }
 }
 
 fn format(name: &str) -> Result<Format, Error> {
