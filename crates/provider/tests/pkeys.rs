@@ -11,7 +11,7 @@ mod support;
 use std::ffi::CStr;
 
 use pkeys::{Key, PAIR, preferred, theirs};
-use support::{Library, Param, done, libcrypto, version};
+use support::{Library, Param, libcrypto, version};
 
 fn bytes(seed: u8) -> [u8; 32] {
     std::array::from_fn(|i| (i as u8).wrapping_mul(37).wrapping_add(seed))
