@@ -85,7 +85,7 @@ fn keys_tell_what_the_default_providers_tell() {
         }
         // SAFETY: keys that live.
         unsafe { assert_eq!((libcrypto().EVP_PKEY_eq)(mine.0, other.0), 1) };
-        // Its encoders and decoders serve these keys.
+        // The default provider's encoders and decoders serve these keys.
         for private in [true, false] {
             let der = mine.encode(private).unwrap();
             assert_eq!(der, other.encode(private).unwrap(), "{name:?}");
@@ -242,7 +242,7 @@ fn wrong_lengths_are_refused() {
         let public = key.octets(c"encoded-pub-key").unwrap().repeat(2);
         for len in around(public_len) {
             assert!(Key::public(&library, name, &public[..len]).is_err(), "{name:?} {len}");
-            // As libssl brings a peer's share.
+            // libssl brings a peer's share in this way.
             let empty = parameters(&library, name);
             assert!(!set_public(&empty, &public[..len]), "{name:?} {len}");
             assert!(!refused().text.is_empty());
@@ -345,6 +345,40 @@ fn keys_that_are_wrong_inside_are_refused() {
         assert!(Key::import(&library, name, PAIR, &[seeded, public]).is_err(), "{name:?}");
         assert!(Key::import(&library, name, PAIR, &[private, public]).is_ok(), "{name:?}");
         assert!(Key::import(&library, name, PAIR, &[]).is_err(), "{name:?}");
+    }
+}
+
+/// ML-KEM stays in the process where other keys are isolated, also without a service. A caller who demands isolated keys gets none.
+#[test]
+fn keys_are_in_the_process_where_others_are_isolated() {
+    let file = std::env::temp_dir().join(format!("millstream-kems.{}", std::process::id()));
+    let module = support::modules().join("millstream.so");
+    let text = format!(
+        "openssl_conf = init\n[init]\nproviders = providers\n[providers]\ndefault = theirs\nmillstream = ours\n\
+         [theirs]\nactivate = 1\n[ours]\nmodule = {}\nactivate = 1\nisolated = yes\nsocket = {}.socket\n",
+        module.display(),
+        file.display()
+    );
+    std::fs::write(&file, text).unwrap();
+    let library = Library::with(&[]);
+    library.configure(&file);
+    std::fs::remove_file(&file).unwrap();
+    let prefer = |properties: &CStr| {
+        // SAFETY: a context that lives, and a C string.
+        done(unsafe { (libcrypto().EVP_set_default_properties)(library.context, properties.as_ptr()) })
+            .unwrap();
+    };
+    prefer(c"?provider=millstream,?millstream.isolated=yes");
+    for (name, _) in all() {
+        let key = Key::generate(&library, name, &[]).unwrap();
+        assert_eq!(key.provider(), "millstream");
+        let (ciphertext, secret) = key.encapsulate(&library, &[]).unwrap();
+        assert_eq!(key.decapsulate(&library, &ciphertext).unwrap(), secret, "{name:?}");
+    }
+    assert!(Key::generate(&library, c"X25519", &[]).is_err(), "there is no service");
+    prefer(c"millstream.isolated=yes");
+    for (name, _) in all() {
+        assert!(Key::generate(&library, name, &[]).is_err(), "{name:?}");
     }
 }
 
