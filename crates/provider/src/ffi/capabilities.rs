@@ -1,8 +1,8 @@
 //! The capabilities of the provider in TLS: the groups of key agreements.
 //!
-//! Before OpenSSL 3.5 libssl has only the groups of which the same provider tells that it gets the keys from. So the provider tells of
-//! those of its types of keys: on elliptic curves in the words of the provider that would have the keys otherwise, and with ML-KEM in its
-//! own, because only OpenSSL from 3.5 on has such groups. There libssl hears of them twice, in the same words, and takes the first.
+//! libssl of OpenSSL 3.0 has only the groups of which the same provider tells that it gets the keys from. So the provider tells of those of
+//! its types of keys: on elliptic curves in the words of the provider that would have the keys otherwise, and with ML-KEM in its own,
+//! because only OpenSSL from 3.5 on has such groups. There libssl hears of them twice, in the same words, and takes the first.
 //!
 //! Ref. provider-base(7), "TLS-GROUP Capability".
 //!
