@@ -76,6 +76,24 @@ fn serves(openssl: &OpenSsl) {
     server.counted().require("sha256", 10, 1).require("hmac*", 10, 1);
 }
 
+/// nginx and curl on OpenSSL 3.0 agree on keys with ML-KEM, which both have from Millstream alone.
+#[test]
+fn ml_kem_with_the_systems() {
+    let place = Place::new();
+    let server = Side::new(&place, "server", Provider::Millstream);
+    let client = Side::new(&place, "client", Provider::Millstream);
+    let lines = format!("{} ssl_ecdh_curve X25519MLKEM768:SecP384r1MLKEM1024:X25519;", files(&place));
+    let nginx = Nginx::start(&place, &server, &OpenSsl::system(), 2, &lines);
+    for (group, algorithm) in
+        [("X25519MLKEM768", "x25519-ml-kem-768"), ("SecP384r1MLKEM1024", "p384-ml-kem-1024")]
+    {
+        fetch(&nginx, &client, &["--tlsv1.3", "--curves", group], 100_000);
+        client.take().require(algorithm, 1, 64);
+    }
+    nginx.finish();
+    server.counted().require("x25519-ml-kem-768", 1, 64).require("p384-ml-kem-1024", 1, 80);
+}
+
 /// The configuration is read again and again while files are served, and workers are killed.
 fn reload_and_kill(openssl: &OpenSsl) {
     let place = Place::new();

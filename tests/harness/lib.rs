@@ -33,7 +33,7 @@ pub use process::{Ended, Running, eventually, free_port, program, run, signal, t
 pub use service::Service;
 pub use side::{Provider, Side};
 pub use sshd::Sshd;
-pub use subject::{crypto11, hard, python_pkcs11, subject};
+pub use subject::{crypto11, go_tls_client, hard, python_pkcs11, subject};
 pub use tokens::Tokens;
 
 /// Runs the named tests once with each OpenSSL: the system's, and the newest of both series. That of series 3 is left to `--deep`.

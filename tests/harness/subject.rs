@@ -158,14 +158,28 @@ fn go(name: &str, linker: &str) -> PathBuf {
 /// When it can't be built.
 #[track_caller]
 pub fn crypto11() -> Command {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("pkcs11/go");
-    let made = made("crypto11", &[&source], |out| {
+    Command::new(go_module("crypto11", "pkcs11/go", "1"))
+}
+
+/// Returns the program of `tests/tls/go`, a client with Go's own TLS.
+///
+/// # Panics
+/// When it can't be built.
+#[track_caller]
+pub fn go_tls_client() -> Command {
+    Command::new(go_module("go-tls-client", "tls/go", "0"))
+}
+
+/// Builds the Go program in a folder of this package, with C in it or without.
+#[track_caller]
+fn go_module(name: &str, folder: &str, cgo: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    made(name, &[&source], |out| {
         let mut go = Command::new(tool("go"));
         go.args(["build", "-o"]).arg(out).arg(".").current_dir(&source);
-        go.env("CGO_ENABLED", "1").env("GOFLAGS", "").env("GOTOOLCHAIN", "local");
+        go.env("CGO_ENABLED", cgo).env("GOFLAGS", "").env("GOTOOLCHAIN", "local");
         go
-    });
-    Command::new(made)
+    })
 }
 
 #[track_caller]

@@ -144,6 +144,7 @@ pub const OP_KEYMGMT: c_int = 10;
 pub const OP_KEYEXCH: c_int = 11;
 pub const OP_SIGNATURE: c_int = 12;
 pub const OP_ASYM_CIPHER: c_int = 13;
+pub const OP_KEM: c_int = 14;
 pub const OP_SKEYMGMT: c_int = 15;
 pub const OP_DECODER: c_int = 21;
 pub const OP_STORE: c_int = 22;
@@ -324,6 +325,21 @@ pub mod keyexch {
     pub const SETTABLE_CTX_PARAMS: c_int = 8;
     pub const GET_CTX_PARAMS: c_int = 9;
     pub const GETTABLE_CTX_PARAMS: c_int = 10;
+}
+
+/// Functions of key encapsulation.
+pub mod kem {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const ENCAPSULATE_INIT: c_int = 2;
+    pub const ENCAPSULATE: c_int = 3;
+    pub const DECAPSULATE_INIT: c_int = 4;
+    pub const DECAPSULATE: c_int = 5;
+    pub const FREECTX: c_int = 6;
+    pub const DUPCTX: c_int = 7;
+    pub const SET_CTX_PARAMS: c_int = 10;
+    pub const SETTABLE_CTX_PARAMS: c_int = 11;
 }
 
 /// Functions of encryption with a public key.

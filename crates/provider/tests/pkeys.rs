@@ -10,21 +10,8 @@ mod support;
 
 use std::ffi::CStr;
 
-use pkeys::{Key, PAIR};
-use support::{Library, Param, done, libcrypto, version};
-
-/// A library as programs have it: both providers, and ours preferred.
-fn preferred() -> Library {
-    let library = Library::with(&[c"default", c"millstream"]);
-    let properties = c"?provider=millstream";
-    // SAFETY: a context that lives, and a C string.
-    done(unsafe { (libcrypto().EVP_set_default_properties)(library.context, properties.as_ptr()) }).unwrap();
-    library
-}
-
-fn theirs() -> Library {
-    Library::with(&[c"default"])
-}
+use pkeys::{Key, PAIR, preferred, theirs};
+use support::{Library, Param, libcrypto, version};
 
 fn bytes(seed: u8) -> [u8; 32] {
     std::array::from_fn(|i| (i as u8).wrapping_mul(37).wrapping_add(seed))

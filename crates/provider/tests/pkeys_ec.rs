@@ -10,26 +10,13 @@ mod support;
 
 use std::ffi::{CStr, c_int, c_void};
 
-use pkeys::{Context, Key, Operation, PAIR, PUBLIC};
+use pkeys::{Context, Key, Operation, PAIR, PUBLIC, preferred, theirs};
 use support::{Library, Param, done, libcrypto, version};
 
 const OURS: [&CStr; 3] = [c"P-256", c"P-384", c"P-521"];
 const CURVES: [&CStr; 5] = [c"P-256", c"P-384", c"P-521", c"secp256k1", c"brainpoolP384r1"];
 const DIGESTS: [&CStr; 8] =
     [c"SHA1", c"SHA224", c"SHA256", c"SHA2-384", c"SHA512", c"SHA3-256", c"RIPEMD160", c"BLAKE2S-256"];
-
-/// A library as programs have it: both providers, and ours preferred.
-fn preferred() -> Library {
-    let library = Library::with(&[c"default", c"millstream"]);
-    let properties = c"?provider=millstream";
-    // SAFETY: a context that lives, and a C string.
-    done(unsafe { (libcrypto().EVP_set_default_properties)(library.context, properties.as_ptr()) }).unwrap();
-    library
-}
-
-fn theirs() -> Library {
-    Library::with(&[c"default"])
-}
 
 fn message(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 7 + 1) as u8).collect()
@@ -433,7 +420,7 @@ fn groups_of_tls_are_told() {
         1
     }
     let library = preferred();
-    let [mut default, ours] = [library.providers[0], library.providers[1]].map(|provider| {
+    let [mut default, mut ours] = [library.providers[0], library.providers[1]].map(|provider| {
         let mut all: Vec<(String, String)> = Vec::new();
         let (name, list) = (c"TLS-GROUP".as_ptr(), (&raw mut all).cast());
         // SAFETY: a provider that is loaded, and a function that goes with its argument.
@@ -441,7 +428,12 @@ fn groups_of_tls_are_told() {
         all
     });
     default.retain(|(_, keys)| ["EC", "X25519"].contains(&&**keys));
+    let kems = ours.split_off(default.len());
     assert_eq!(ours, default);
+    let named = |name: &str, keys: &str| (name.to_owned(), keys.to_owned());
+    let hybrids = ["X25519MLKEM768", "SecP256r1MLKEM768", "SecP384r1MLKEM1024"].map(|name| named(name, name));
+    let alone = ["512", "768", "1024"].map(|set| named(&format!("MLKEM{set}"), &format!("ML-KEM-{set}")));
+    assert_eq!(kems, [hybrids, alone].concat());
     assert!(
         ours.iter().any(|(name, _)| name == "secp256r1") && ours.iter().any(|(name, _)| name == "x25519")
     );

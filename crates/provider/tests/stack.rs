@@ -2,6 +2,8 @@
 //!
 //! libcrypto takes the stacks from functions of this test, so the test is a program of its own.
 
+#[path = "support/kems.rs"]
+mod kems;
 #[path = "support/pkeys.rs"]
 mod pkeys;
 mod support;
@@ -152,6 +154,7 @@ fn keys_are_set_and_used_inside_of_jobs() {
     assert_eq!(mac, cmac(&library, &key[..24]));
     drop(library);
     key_pairs();
+    encapsulations();
     assert!(!STACKS.lock().unwrap().is_empty(), "the stacks of jobs are another size");
 }
 
@@ -186,6 +189,20 @@ fn key_pairs() {
                 let opened = key.transform(&library, Operation::Decrypt, &params, &sealed).unwrap();
                 assert_eq!(opened, b"secret");
             }
+        });
+    }
+}
+
+/// Makes keys of ML-KEM and of hybrids with it, encapsulates and decapsulates.
+fn encapsulations() {
+    let library = pkeys::preferred();
+    for name in
+        [c"ML-KEM-512", c"ML-KEM-1024", c"X25519MLKEM768", c"SecP256r1MLKEM768", c"SecP384r1MLKEM1024"]
+    {
+        in_job(|| {
+            let key = Key::generate(&library, name, &[]).unwrap();
+            let (ciphertext, secret) = key.encapsulate(&library, &[]).unwrap();
+            assert_eq!(key.decapsulate(&library, &ciphertext).unwrap(), secret);
         });
     }
 }

@@ -7,6 +7,7 @@ mod ciphers;
 mod decoders;
 mod digests;
 mod kdfs;
+mod kems;
 mod macs;
 mod pkeys;
 mod secrets;
@@ -19,6 +20,7 @@ use crate::abi::OsslAlgorithm;
 pub use decoders::DECODERS;
 pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
 pub use kdfs::KDFS;
+pub use kems::KEMS;
 pub use macs::{ISOLATED_MACS, MACS};
 pub use pkeys::{
     CIPHERS_WITH_KEY_PAIRS, EXCHANGES, ISOLATED_CIPHERS_WITH_KEY_PAIRS, ISOLATED_EXCHANGES, ISOLATED_KEYS,

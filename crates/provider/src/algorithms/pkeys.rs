@@ -1,6 +1,7 @@
 //! The public-key algorithms: types of keys, and what is done with them.
 
 use crate::abi::OsslAlgorithm;
+use crate::algorithms::kems::KEM_KEYS;
 use crate::algorithms::{Standing, joined, properties};
 use crate::ffi::{
     ECDH_FUNCTIONS, ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS, RSA_CIPHER_FUNCTIONS,
@@ -67,10 +68,12 @@ const HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, false>(), held_keys::<Rsa
 const REMOTE_HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, true>(), held_keys::<Rsa, true>()];
 
 /// The types of keys, with private parts in this process.
-pub static KEYS: Table = Table { algorithms: &joined::<5>(&[&HELD_KEYS, &LOCAL_KEYS]), held: 2 };
+pub static KEYS: Table = Table { algorithms: &joined::<11>(&[&HELD_KEYS, &LOCAL_KEYS, &KEM_KEYS]), held: 2 };
 /// The types of keys, with private parts in the service or in this process.
-pub static ISOLATED_KEYS: Table =
-    Table { algorithms: &joined::<9>(&[&REMOTE_HELD_KEYS, &HELD_KEYS, &REMOTE_KEYS, &LOCAL_KEYS]), held: 4 };
+pub static ISOLATED_KEYS: Table = Table {
+    algorithms: &joined::<15>(&[&REMOTE_HELD_KEYS, &HELD_KEYS, &REMOTE_KEYS, &LOCAL_KEYS, &KEM_KEYS]),
+    held: 4,
+};
 
 const fn ecdh(isolated: bool) -> OsslAlgorithm {
     OsslAlgorithm::new(ecdh::NAME, properties(Standing::Current, isolated), ECDH_FUNCTIONS)

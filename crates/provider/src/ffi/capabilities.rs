@@ -1,7 +1,8 @@
 //! The capabilities of the provider in TLS: the groups of key agreements.
 //!
-//! libssl has only the groups of which the same provider tells that it gets the keys from. So the provider tells of those of its types
-//! of keys, in the words of the provider that would have the keys otherwise.
+//! libssl of OpenSSL 3.0 has only the groups of which the same provider tells that it gets the keys from. So the provider tells of those of
+//! its types of keys: on elliptic curves in the words of the provider that would have the keys otherwise, and with ML-KEM in its own,
+//! because only OpenSSL from 3.5 on has such groups. There libssl hears of them twice, in the same words, and takes the first.
 //!
 //! Ref. provider-base(7), "TLS-GROUP Capability".
 //!
@@ -19,6 +20,9 @@ use crate::libcrypto::pkey::{Callback, Home};
 use crate::params::Params;
 use crate::pkey::ec::Ec;
 use crate::pkey::held::Family;
+use crate::pkey::kem::{
+    Kem, MlKem512, MlKem768, MlKem1024, P256MlKem768, P384MlKem1024, X25519MlKem768, strength,
+};
 use crate::provider::Provider;
 
 /// The type of the function that tells.
@@ -46,13 +50,22 @@ pub unsafe extern "C" fn get(
                 return Ok(());
             }
             let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
-            let Ok(home) = Home::find(provider, Ec::NAME) else {
-                // SAFETY: the caller's function and its argument.
-                return if unsafe { x25519(taker, argument) } == 1 { Ok(()) } else { Err(Reason::TOLD) };
+            // SAFETY: the caller's function and its argument.
+            let tell = |group: &Group| match unsafe { group.tell(taker, argument) } {
+                1 => Ok(()),
+                _ => Err(Reason::TOLD),
             };
-            let mut taker = Taker(taker, argument);
-            // SAFETY: the function that goes with the argument, which lives as long as the call.
-            unsafe { home.capabilities(c"TLS-GROUP", forward, ptr::from_mut(&mut taker).cast()) }
+            match Home::find(provider, Ec::NAME) {
+                Ok(home) => {
+                    let mut taker = Taker(taker, argument);
+                    // SAFETY: the function that goes with the argument, which lives as long as the call.
+                    unsafe {
+                        home.capabilities(c"TLS-GROUP", forward, ptr::from_mut(&mut taker).cast())?;
+                    }
+                }
+                Err(_) => tell(&X25519)?,
+            }
+            KEMS.iter().try_for_each(tell)
         },
     )
 }
@@ -70,42 +83,84 @@ unsafe extern "C" fn forward(params: *const OsslParam, taker: *mut c_void) -> c_
     }
 }
 
-/// Tells of X25519 where no other provider can be asked.
-///
-/// # Safety
-/// The function may be called with the argument.
-unsafe fn x25519(taker: Callback, argument: *mut c_void) -> c_int {
-    let name = c"x25519";
-    let text = |key, text: &'static CStr| OsslParam {
-        data: text.as_ptr().cast_mut().cast(),
-        data_size: text.count_bytes(),
-        ..OsslParam::described(key, UTF8_STRING)
-    };
-    // RFC 8446 §4.2.7, and the versions of TLS and of DTLS that have elliptic curves; 0 stands for no end.
-    let (mut group, mut bits): (c_uint, c_uint) = (29, 128);
-    let (mut tls, mut dtls, mut none): (c_int, c_int, c_int) = (0x0301, 0xfeff, 0);
-    let uint = |key, at: &mut c_uint| OsslParam {
-        data: ptr::from_mut(at).cast(),
-        data_size: size_of::<c_uint>(),
-        ..OsslParam::described(key, UNSIGNED_INTEGER)
-    };
-    let int = |key, at: &mut c_int| OsslParam {
-        data: ptr::from_mut(at).cast(),
-        data_size: size_of::<c_int>(),
-        ..OsslParam::described(key, INTEGER)
-    };
-    let params = [
-        text(c"tls-group-name", name),
-        text(c"tls-group-name-internal", c"X25519"),
-        text(c"tls-group-alg", c"X25519"),
-        uint(c"tls-group-id", &mut group),
-        uint(c"tls-group-sec-bits", &mut bits),
-        int(c"tls-min-tls", &mut tls),
-        int(c"tls-max-tls", &mut none),
-        int(c"tls-min-dtls", &mut dtls),
-        int(c"tls-max-dtls", &mut none),
-        OsslParam::END,
-    ];
-    // SAFETY: a terminated array with values that live as long as the call.
-    unsafe { taker(params.as_ptr(), argument) }
+/// A group, in the words of the capability.
+struct Group {
+    name: &'static CStr,
+    internal: &'static CStr,
+    keys: &'static CStr,
+    id: c_uint,
+    bits: c_uint,
+    /// The first versions of TLS and of DTLS that have it; -1 stands for none.
+    min_tls: c_int,
+    min_dtls: c_int,
+    is_kem: bool,
+}
+
+/// X25519, of which the provider that has EC keys tells where it can be asked. Ref. RFC 8446 §4.2.7.
+static X25519: Group = Group {
+    name: c"x25519",
+    internal: c"X25519",
+    keys: c"X25519",
+    id: 29,
+    bits: 128,
+    min_tls: 0x0301,
+    min_dtls: 0xfeff,
+    is_kem: false,
+};
+
+/// Returns the group of a KEM. TLS 1.3 alone has them: the client sends a public key, and the server a ciphertext.
+const fn of_kem<K: Kem>() -> Group {
+    let ((name, id), (bits, _)) = (K::GROUP, strength(K::SET));
+    let (id, bits) = (id as c_uint, bits as c_uint);
+    Group { name, internal: name, keys: K::NAME, id, bits, min_tls: 0x0304, min_dtls: -1, is_kem: true }
+}
+
+static KEMS: [Group; 6] = [
+    of_kem::<X25519MlKem768>(),
+    of_kem::<P256MlKem768>(),
+    of_kem::<P384MlKem1024>(),
+    of_kem::<MlKem512>(),
+    of_kem::<MlKem768>(),
+    of_kem::<MlKem1024>(),
+];
+
+impl Group {
+    /// Tells of the group.
+    ///
+    /// # Safety
+    /// The function may be called with the argument.
+    unsafe fn tell(&self, taker: Callback, argument: *mut c_void) -> c_int {
+        let text = |key, text: &'static CStr| OsslParam {
+            data: text.as_ptr().cast_mut().cast(),
+            data_size: text.count_bytes(),
+            ..OsslParam::described(key, UTF8_STRING)
+        };
+        let uint = |key, at: &c_uint| OsslParam {
+            data: ptr::from_ref(at).cast_mut().cast(),
+            data_size: size_of::<c_uint>(),
+            ..OsslParam::described(key, UNSIGNED_INTEGER)
+        };
+        let int = |key, at: &c_int| OsslParam {
+            data: ptr::from_ref(at).cast_mut().cast(),
+            data_size: size_of::<c_int>(),
+            ..OsslParam::described(key, INTEGER)
+        };
+        // No version is the last one that has the group: 0 stands for no end.
+        let (is_kem, max_tls, max_dtls) = (c_uint::from(self.is_kem), 0, self.min_dtls.min(0));
+        let params = [
+            text(c"tls-group-name", self.name),
+            text(c"tls-group-name-internal", self.internal),
+            text(c"tls-group-alg", self.keys),
+            uint(c"tls-group-id", &self.id),
+            uint(c"tls-group-sec-bits", &self.bits),
+            uint(c"tls-group-is-kem", &is_kem),
+            int(c"tls-min-tls", &self.min_tls),
+            int(c"tls-max-tls", &max_tls),
+            int(c"tls-min-dtls", &self.min_dtls),
+            int(c"tls-max-dtls", &max_dtls),
+            OsslParam::END,
+        ];
+        // SAFETY: a terminated array with values that live as long as the call, and the caller's promise.
+        unsafe { taker(params.as_ptr(), argument) }
+    }
 }

@@ -38,6 +38,7 @@ mod digest;
 mod held;
 mod held_signature;
 mod kdf;
+mod kem;
 mod keyexch;
 mod keymgmt;
 mod mac;
@@ -54,6 +55,7 @@ pub use digest::{digest_functions, xof_functions};
 pub use held::held_key_functions;
 pub use held_signature::signature_functions;
 pub use kdf::kdf_functions;
+pub use kem::kem_functions;
 pub use keyexch::X25519_FUNCTIONS;
 pub use keymgmt::key_functions;
 pub use mac::mac_functions;
@@ -241,6 +243,7 @@ unsafe extern "C" fn query(
         abi::OP_SIGNATURE => algorithms::SIGNATURES.offered(others()),
         abi::OP_ASYM_CIPHER if isolated() && others() => algorithms::ISOLATED_CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
+        abi::OP_KEM => algorithms::KEMS.as_ptr(),
         abi::OP_DECODER if isolated() && others() => algorithms::DECODERS.as_ptr(),
         abi::OP_STORE if isolated() && others() => algorithms::STORES.as_ptr(),
         abi::OP_SKEYMGMT if isolates_all() => algorithms::ISOLATED_SECRETS.as_ptr(),

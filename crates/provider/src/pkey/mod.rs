@@ -3,7 +3,7 @@
 //! A key that another provider holds comes here by export and import, so OpenSSL's own decoders, stores and encoders
 //! serve these keys too.
 //!
-//! Ref. provider-keymgmt(7), provider-keyexch(7), provider-signature(7).
+//! Ref. provider-keymgmt(7), provider-keyexch(7), provider-signature(7), provider-kem(7).
 
 pub mod curve25519;
 pub mod ec;
@@ -11,6 +11,7 @@ pub mod ecdh;
 pub mod ecdsa;
 pub mod ed25519;
 pub mod held;
+pub mod kem;
 pub mod rsa;
 pub mod rsa_cipher;
 pub mod rsa_signature;

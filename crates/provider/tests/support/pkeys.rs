@@ -13,6 +13,20 @@ use super::support::{Library, Object, Param, Refused, done, ended, libcrypto, re
 pub const PUBLIC: c_int = 0x86;
 pub const PAIR: c_int = 0x87;
 
+/// A library as programs have it: both providers, and ours preferred.
+pub fn preferred() -> Library {
+    let library = Library::with(&[c"default", c"millstream"]);
+    let properties = c"?provider=millstream";
+    // SAFETY: a context that lives, and a C string.
+    done(unsafe { (libcrypto().EVP_set_default_properties)(library.context, properties.as_ptr()) }).unwrap();
+    library
+}
+
+/// A library with the default provider alone.
+pub fn theirs() -> Library {
+    Library::with(&[c"default"])
+}
+
 /// A key.
 pub struct Key(pub Object);
 

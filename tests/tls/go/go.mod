@@ -1,0 +1,3 @@
+module tlsclient
+
+go 1.24
