@@ -24,7 +24,7 @@ const SIV: &str = "aes-siv";
 enum Sealer {
     Aead(Aead),
     Siv(Siv),
-    Isolated(Isolated),
+    Isolated(Box<Isolated>),
 }
 
 impl Hash {
@@ -118,7 +118,7 @@ impl Cipher {
             if self.algorithm.is_some() {
                 return Err(Error::Usage("--isolated: the key says what it is for; leave out -a".into()));
             }
-            return self.key.attach(name, hash::Hash::Sha256).map(Sealer::Isolated);
+            return self.key.attach(name, hash::Hash::Sha256).map(|key| Sealer::Isolated(Box::new(key)));
         }
         let ciphers = millstream_columns::Cipher::ALL;
         let known: Vec<&str> =
