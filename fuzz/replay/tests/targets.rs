@@ -2,6 +2,8 @@
 
 #[path = "../../fuzz_targets/backup.rs"]
 mod backup;
+#[path = "../../fuzz_targets/columns.rs"]
+mod columns;
 #[path = "../../fuzz_targets/control_words.rs"]
 mod control_words;
 #[path = "../../fuzz_targets/control_words_t2.rs"]
