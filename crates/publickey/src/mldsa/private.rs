@@ -3,7 +3,7 @@
 use std::fmt;
 
 use millstream_cpu::Features;
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::keys::{self, Expanded, Generate, Pair, Parts, parts};
@@ -117,15 +117,15 @@ impl PrivateKey {
             engine.decode(bytes, set.small_bits(), Some(set.eta()), poly);
             valid &= engine.within(poly, set.eta() + 1);
         }
+        // The verdicts are public.
+        let refused = Error::Encoding { algorithm: set.name(), what: "private key" };
+        if !valid {
+            return Err(refused);
+        }
         let expanded = &mut key.public.expanded;
         keys::complete(engine, set, &mut [Pair { public: &mut key.public.bytes, expanded, vectors }]);
-        let same = key.t0().ct_eq(t0) & key.public.expanded.hash.ct_eq(hash) & Choice::from(u8::from(valid));
-        // The verdict is public.
-        if same.into() {
-            Ok(key)
-        } else {
-            Err(Error::Encoding { algorithm: set.name(), what: "private key" })
-        }
+        let same = key.t0().ct_eq(t0) & key.public.expanded.hash.ct_eq(hash);
+        if same.into() { Ok(key) } else { Err(refused) }
     }
 
     /// The parameter set.
