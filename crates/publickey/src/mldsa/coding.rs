@@ -68,7 +68,7 @@ pub(super) fn sample_small(bytes: &[u8], eta: i32, poly: &mut Poly, have: usize)
     for &byte in bytes {
         for half in [i32::from(byte & 15), i32::from(byte >> 4)] {
             // 205 / 1024 is nearly a fifth.
-            let (number, limit) = if eta == 2 { (half - (205 * half >> 10) * 5, 15) } else { (half, 9) };
+            let (number, limit) = if eta == 2 { (half - ((205 * half) >> 10) * 5, 15) } else { (half, 9) };
             if have < N {
                 poly.0[have] = eta - number;
             }
@@ -92,7 +92,7 @@ impl Draw {
     }
 
     /// Draws from more bytes of the stream: FIPS 204 §7.3, algorithm 29, lines 6 to 13. Returns true when the challenge is complete.
-    pub(super) fn from_vartime(&mut self, bytes: &[u8], poly: &mut Poly) -> bool {
+    pub(super) fn draw_vartime(&mut self, bytes: &[u8], poly: &mut Poly) -> bool {
         for &byte in bytes {
             if self.next == N {
                 return true;

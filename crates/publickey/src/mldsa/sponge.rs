@@ -218,7 +218,7 @@ fn challenges_group<const L: usize>(
     loop {
         let mut complete = true;
         for lane in 0..tasks.len() {
-            complete &= draws[lane].from_vartime(&bytes[lane][used..], &mut polys[tasks.start + lane]);
+            complete &= draws[lane].draw_vartime(&bytes[lane][used..], &mut polys[tasks.start + lane]);
         }
         if complete {
             return;
