@@ -111,6 +111,36 @@ const PUBLIC: &[(&str, &str, &str)] = &[
     ),
     ("publickey/src/ecdsa/signature.rs", "limbs::zero_mask(&pair.r)", "a signature is public"),
     (
+        "publickey/src/mldsa/sponge.rs",
+        "if least == N",
+        "the matrix comes from a public seed, and of a stream with secrets nothing is seen but what is passed over",
+    ),
+    (
+        "publickey/src/mldsa/private.rs",
+        "if !valid",
+        "whether the numbers of an expanded key are small enough is why it is refused",
+    ),
+    (
+        "publickey/src/mldsa/private.rs",
+        "if same.into()",
+        "whether an expanded key fits together is why it is refused",
+    ),
+    (
+        "publickey/src/mldsa/sign.rs",
+        "if !engine.add_within(",
+        "a candidate is rejected, with a chance that is the same for every secret",
+    ),
+    (
+        "publickey/src/mldsa/sign.rs",
+        "if !engine.subtract_within(",
+        "a candidate is rejected by what a verifier could compute of it",
+    ),
+    (
+        "publickey/src/mldsa/sign.rs",
+        "if ones > set.ones()",
+        "a candidate is rejected by what a verifier could compute of it",
+    ),
+    (
         "publickey/src/mlkem/sponge.rs",
         "if least == N",
         "the matrix comes from a seed that is part of the public key",
@@ -171,7 +201,23 @@ fn valgrind_is_there() -> bool {
 
 /// The runs of valgrind: the trials of each are those whose name contains a text, or, behind `!`, those of no other run. Behind a hundred
 /// reports valgrind takes those with the same few innermost frames for one, so no run may have so many.
-const RUNS: [&str; 5] = ["SIV", "rsa", "of ml-kem", "ml-kem-lanes", "!SIV|rsa|ml-kem"];
+const RUNS: [&str; 15] = [
+    "SIV",
+    "rsa",
+    "of ml-kem",
+    "ml-kem-lanes",
+    "key pair of ml-dsa-44",
+    "signature of ml-dsa-44",
+    "expanded key of ml-dsa-44",
+    "key pair of ml-dsa-65",
+    "signature of ml-dsa-65",
+    "expanded key of ml-dsa-65",
+    "key pair of ml-dsa-87",
+    "signature of ml-dsa-87",
+    "expanded key of ml-dsa-87",
+    "ml-dsa-lanes",
+    "!SIV|rsa|ml-kem|ml-dsa",
+];
 
 /// Returns the output of some trials under valgrind, with valgrind's reports between its lines.
 fn output(trials: &str) -> String {
@@ -226,6 +272,26 @@ const PUBLIC_BELOW: &[(&str, &str, &str)] = &[
         "engines/src/siv/mod.rs",
         "self.lanes.apply(&mut texts.each_mut())",
         "the counters are the tags, which are sent",
+    ),
+    (
+        "publickey/src/mldsa/sponge.rs",
+        "engine.sample_vartime(&bytes[lane]",
+        "the matrix comes from a seed that is part of the public key",
+    ),
+    (
+        "publickey/src/mldsa/sponge.rs",
+        "engine.sample_small(bytes",
+        "where a number is written follows from the bytes that are passed over, which are independent of the others",
+    ),
+    (
+        "publickey/src/mldsa/sign.rs",
+        "sponge::challenges_vartime(",
+        "a challenge is drawn from a hash, which is public for rejected candidates too",
+    ),
+    (
+        "publickey/src/mldsa/sign.rs",
+        "coding::pack_hint(",
+        "the hint is part of the signature, which is accepted then",
     ),
     (
         "publickey/src/mlkem/sponge.rs",

@@ -13,6 +13,8 @@ pub mod ecdsa;
 pub mod ed25519;
 mod error;
 pub mod ffdh;
+mod lattice;
+pub mod mldsa;
 pub mod mlkem;
 mod montgomery;
 mod random;
@@ -38,6 +40,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&weierstrass::P521,
         &&weierstrass::P256_LANES,
         &&ffdh::FFDH,
+        &&mldsa::ML_DSA,
+        &&mldsa::ML_DSA_LANES,
         &&mlkem::ML_KEM,
         &&mlkem::ML_KEM_LANES,
         &&rsa::RSA,

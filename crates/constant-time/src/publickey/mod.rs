@@ -2,6 +2,7 @@
 
 mod curve25519;
 mod ffdh;
+mod mldsa;
 mod mlkem;
 mod rsa;
 mod weierstrass;
@@ -31,6 +32,8 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "p256" | "p384" | "p521" => weierstrass::one(row),
         "p256-lanes" => weierstrass::lanes(row),
         "ffdh" => ffdh::one(row),
+        "ml-dsa" => mldsa::one(row),
+        "ml-dsa-lanes" => mldsa::lanes(row),
         "ml-kem" => mlkem::one(row),
         "ml-kem-lanes" => mlkem::lanes(row),
         "rsa" => rsa::one(row),

@@ -7,10 +7,10 @@ use subtle::ConditionallySelectable;
 
 use super::kpke;
 use super::ops::Engine;
-use super::poly::Work;
 use super::secret::Secret;
 use super::set::{MESSAGE, SECRET, Set};
 use super::sponge::{self, Message};
+use crate::lattice::Work;
 
 /// A secret to encapsulate.
 pub(super) struct Encapsulate<'a> {

@@ -3,9 +3,10 @@
 //! Ref. FIPS 203 §5.
 
 use super::ops::Engine;
-use super::poly::{Factor, Poly, Work};
+use super::poly::{Factor, Poly};
 use super::set::{MAX_RANK, POLY, Set};
 use super::sponge::{self, Expansion, Message};
+use crate::lattice::Work;
 
 /// A public key in the form in which it is used.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! Polynomials, and room for them that is cleared.
+//! Polynomials.
 
 /// Coefficients of a polynomial.
 pub(super) const N: usize = 256;
@@ -24,42 +24,4 @@ pub(super) struct Factor {
 
 impl Factor {
     pub(super) const ZERO: Self = Factor { straight: Poly::ZERO, crossed: Poly::ZERO };
-}
-
-/// The work of one call, which is cleared when it is over.
-pub(super) struct Work<T: Copy> {
-    values: Vec<T>,
-    zero: T,
-}
-
-impl<T: Copy> Work<T> {
-    pub(super) fn new(zero: T, len: usize) -> Self {
-        Work { values: vec![zero; len], zero }
-    }
-}
-
-impl<T: Copy> std::ops::Deref for Work<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.values
-    }
-}
-
-impl<T: Copy> std::ops::DerefMut for Work<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.values
-    }
-}
-
-impl<T: Copy> Drop for Work<T> {
-    fn drop(&mut self) {
-        wipe(&mut self.values, self.zero);
-    }
-}
-
-/// Clears values in whole vectors.
-pub(super) fn wipe<T: Copy>(values: &mut [T], zero: T) {
-    values.fill(zero);
-    zeroize::optimization_barrier(&*values);
 }

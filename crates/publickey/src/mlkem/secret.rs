@@ -2,8 +2,9 @@
 
 use zeroize::Zeroize;
 
-use super::poly::{Poly, wipe};
+use super::poly::Poly;
 use super::set::{MAX_RANK, SEED};
+use crate::lattice::wipe;
 
 /// The secret part of a key, which is cleared when it is dropped.
 pub(super) struct Secret {

@@ -10,70 +10,11 @@ use zeroize::Zeroize;
 use super::coding;
 use super::ops::Engine;
 use super::poly::{N, Poly};
+use crate::lattice::side_by_side::{LAST, Permute, SHAKE, in_groups, squeeze, task, word};
+use crate::lattice::wipe;
 
-/// The bits behind a message of SHA-3, and behind one of SHAKE.
+/// The bits behind a message of SHA-3.
 const SHA3: u64 = 0x06;
-const SHAKE: u64 = 0x1f;
-
-/// The last bit of the padding.
-const LAST: u64 = 1 << 63;
-
-/// States that are permuted together.
-trait Permute {
-    fn permute(&mut self, keccak: Keccak);
-}
-
-impl Permute for States<1> {
-    fn permute(&mut self, keccak: Keccak) {
-        keccak.permute_one(self);
-    }
-}
-
-impl Permute for States<4> {
-    fn permute(&mut self, keccak: Keccak) {
-        keccak.permute_four(self);
-    }
-}
-
-impl Permute for States<8> {
-    fn permute(&mut self, keccak: Keccak) {
-        keccak.permute_eight(self);
-    }
-}
-
-/// Works `count` tasks off, in groups that fit the kernel: `$group` is called with a number of states and a range of tasks.
-macro_rules! in_groups {
-    ($keccak:expr, $count:expr, $group:ident($($argument:expr),*)) => {{
-        let (width, count) = ($keccak.width(), $count);
-        let mut at = 0;
-        while at < count {
-            let left = count - at;
-            if left > 4 && width == 8 {
-                $group::<8>($($argument,)* at..count.min(at + 8));
-                at += 8;
-            } else if left > 1 && width >= 4 {
-                $group::<4>($($argument,)* at..count.min(at + 4));
-                at += 4;
-            } else {
-                $group::<1>($($argument,)* at..at + 1);
-                at += 1;
-            }
-        }
-    }};
-}
-
-/// The task of a lane. Lanes without one repeat the last.
-#[inline(always)]
-fn task(tasks: &Range<usize>, lane: usize) -> usize {
-    (tasks.start + lane).min(tasks.end - 1)
-}
-
-#[inline(always)]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[8 * at..8 * at + 8]);
-    u64::from_le_bytes(word)
-}
 
 /// A matrix to expand.
 pub(super) struct Expansion<'a> {
@@ -119,7 +60,7 @@ fn expand_group<const L: usize>(
     loop {
         for block in 0..blocks {
             states.permute(engine.keccak);
-            squeeze::<L, RATE_SHAKE128>(&states, &mut bytes, block * RATE_SHAKE128);
+            squeeze::<L, RATE_SHAKE128, SQUEEZED>(&states, &mut bytes, block * RATE_SHAKE128);
         }
         let mut least = N;
         for lane in 0..tasks.len() {
@@ -132,17 +73,6 @@ fn expand_group<const L: usize>(
             return;
         }
         blocks = 1;
-    }
-}
-
-/// Copies the first `BYTES` bytes of each state, to `at`.
-#[inline(always)]
-fn squeeze<const L: usize, const BYTES: usize>(states: &States<L>, out: &mut [[u8; SQUEEZED]; L], at: usize) {
-    for lane in 0..L {
-        let out = out[lane][at..at + BYTES].as_chunks_mut::<8>().0;
-        for i in 0..BYTES / 8 {
-            out[i] = states.words[i][lane].to_le_bytes();
-        }
     }
 }
 
@@ -174,11 +104,11 @@ fn noise_group<const L: usize>(
     }
     states.permute(engine.keccak);
     let mut bytes = [[0; SQUEEZED]; L];
-    squeeze::<L, RATE_256>(&states, &mut bytes, 0);
+    squeeze::<L, RATE_256, SQUEEZED>(&states, &mut bytes, 0);
     let large = |task: usize| eta1 == 3 && task % each < rank;
     if tasks.clone().any(large) {
         states.permute(engine.keccak);
-        squeeze::<L, 56>(&states, &mut bytes, RATE_256);
+        squeeze::<L, 56, SQUEEZED>(&states, &mut bytes, RATE_256);
     }
     for lane in 0..tasks.len() {
         let task = tasks.start + lane;
@@ -190,7 +120,7 @@ fn noise_group<const L: usize>(
         }
     }
     states.zeroize();
-    super::poly::wipe(bytes.as_flattened_mut(), 0);
+    wipe(bytes.as_flattened_mut(), 0);
 }
 
 /// A message in two parts, of which each is a multiple of 8 bytes, and a byte behind them, or none.

@@ -6,6 +6,7 @@
 
 use core::arch::x86_64::*;
 
+use crate::lattice::transpose;
 use crate::mlkem::coding;
 use crate::mlkem::kernel::kernel;
 use crate::mlkem::poly::{N, Poly};
@@ -131,24 +132,12 @@ impl Vector for Numbers {
     }
 
     #[inline(always)]
-    unsafe fn transpose(r: &mut [Self; 8]) {
-        let (mut t, mut u) = (*r, *r);
+    unsafe fn transpose(rows: &mut [Self; 8]) {
+        let mut registers = rows.map(|row| row.0);
         // SAFETY: the caller's.
-        unsafe {
-            for i in 0..4 {
-                t[2 * i].0 = _mm256_unpacklo_epi32(r[2 * i].0, r[2 * i + 1].0);
-                t[2 * i + 1].0 = _mm256_unpackhi_epi32(r[2 * i].0, r[2 * i + 1].0);
-            }
-            for i in 0..2 {
-                u[4 * i].0 = _mm256_unpacklo_epi64(t[4 * i].0, t[4 * i + 2].0);
-                u[4 * i + 1].0 = _mm256_unpackhi_epi64(t[4 * i].0, t[4 * i + 2].0);
-                u[4 * i + 2].0 = _mm256_unpacklo_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
-                u[4 * i + 3].0 = _mm256_unpackhi_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
-            }
-            for j in 0..4 {
-                r[j].0 = _mm256_permute2x128_si256::<0x20>(u[j].0, u[4 + j].0);
-                r[4 + j].0 = _mm256_permute2x128_si256::<0x31>(u[j].0, u[4 + j].0);
-            }
+        unsafe { transpose::avx2(&mut registers) };
+        for i in 0..8 {
+            rows[i].0 = registers[i];
         }
     }
 }

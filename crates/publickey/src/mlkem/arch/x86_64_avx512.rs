@@ -7,6 +7,7 @@
 use core::arch::x86_64::*;
 
 use super::x86_64_avx2;
+use crate::lattice::transpose;
 use crate::mlkem::kernel::kernel;
 use crate::mlkem::poly::Poly;
 use crate::mlkem::vector::Vector;
@@ -144,27 +145,12 @@ impl Vector for Numbers {
     }
 
     #[inline(always)]
-    unsafe fn transpose(r: &mut [Self; 8]) {
-        let (mut t, mut u) = (*r, *r);
+    unsafe fn transpose(rows: &mut [Self; 8]) {
+        let mut registers = rows.map(|row| row.0);
         // SAFETY: the caller's.
-        unsafe {
-            // The first or the second 128 bits of both registers' halves, so that each polynomial stays in its half.
-            let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-            let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-            for i in 0..4 {
-                t[2 * i].0 = _mm512_unpacklo_epi32(r[2 * i].0, r[2 * i + 1].0);
-                t[2 * i + 1].0 = _mm512_unpackhi_epi32(r[2 * i].0, r[2 * i + 1].0);
-            }
-            for i in 0..2 {
-                u[4 * i].0 = _mm512_unpacklo_epi64(t[4 * i].0, t[4 * i + 2].0);
-                u[4 * i + 1].0 = _mm512_unpackhi_epi64(t[4 * i].0, t[4 * i + 2].0);
-                u[4 * i + 2].0 = _mm512_unpacklo_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
-                u[4 * i + 3].0 = _mm512_unpackhi_epi64(t[4 * i + 1].0, t[4 * i + 3].0);
-            }
-            for j in 0..4 {
-                r[j].0 = _mm512_permutex2var_epi64(u[j].0, first, u[4 + j].0);
-                r[4 + j].0 = _mm512_permutex2var_epi64(u[j].0, second, u[4 + j].0);
-            }
+        unsafe { transpose::avx512(&mut registers) };
+        for i in 0..8 {
+            rows[i].0 = registers[i];
         }
     }
 }

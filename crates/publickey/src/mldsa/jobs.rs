@@ -1,0 +1,104 @@
+//! What a lane manager takes: an operation, with its key and its result.
+
+use std::fmt;
+
+use super::message::Scheme;
+use super::private::PrivateKey;
+use super::public::PublicKey;
+use super::set::{RANDOMNESS, SEED, Set};
+use crate::Error;
+
+/// A key pair to make of its seed.
+pub struct KeyJob<'a> {
+    /// The parameter set.
+    pub set: Set,
+    /// The seed.
+    pub seed: &'a [u8; SEED],
+    /// The key, nothing before the job has run.
+    pub key: Option<PrivateKey>,
+}
+
+impl<'a> KeyJob<'a> {
+    /// A key not made yet.
+    pub const fn new(set: Set, seed: &'a [u8; SEED]) -> Self {
+        KeyJob { set, seed, key: None }
+    }
+}
+
+impl fmt::Debug for KeyJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a key of {} to make", self.set)
+    }
+}
+
+/// A public key to take apart and to expand.
+#[derive(Debug)]
+pub struct PublicKeyJob<'a> {
+    /// The parameter set.
+    pub set: Set,
+    /// The key's encoding.
+    pub bytes: &'a [u8],
+    /// The key, nothing before the job has run. The errors are those of [`PublicKey::new`].
+    pub key: Option<Result<PublicKey, Error>>,
+}
+
+impl<'a> PublicKeyJob<'a> {
+    /// A key not expanded yet.
+    pub const fn new(set: Set, bytes: &'a [u8]) -> Self {
+        PublicKeyJob { set, bytes, key: None }
+    }
+}
+
+/// A message to sign.
+pub struct SignJob<'a> {
+    /// The private key.
+    pub key: &'a PrivateKey,
+    /// How the message is signed.
+    pub scheme: Scheme<'a>,
+    /// The message, or what the scheme says.
+    pub message: &'a [u8],
+    /// 32 fresh random bytes, or zeros for a signature that depends on the key and the message alone.
+    pub randomness: &'a [u8; RANDOMNESS],
+    /// The signature, nothing before the job has run. The errors are those of [`PrivateKey::sign_with`].
+    pub signature: Option<Result<Vec<u8>, Error>>,
+}
+
+impl<'a> SignJob<'a> {
+    /// A message not signed yet.
+    pub const fn new(
+        key: &'a PrivateKey,
+        scheme: Scheme<'a>,
+        message: &'a [u8],
+        randomness: &'a [u8; RANDOMNESS],
+    ) -> Self {
+        SignJob { key, scheme, message, randomness, signature: None }
+    }
+}
+
+impl fmt::Debug for SignJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a message to sign by {}", self.key.set())
+    }
+}
+
+/// A signature to verify.
+#[derive(Debug)]
+pub struct VerifyJob<'a> {
+    /// The public key.
+    pub key: &'a PublicKey,
+    /// How the message was signed.
+    pub scheme: Scheme<'a>,
+    /// The message, or what the scheme says.
+    pub message: &'a [u8],
+    /// The signature.
+    pub signature: &'a [u8],
+    /// The verdict, nothing before the job has run. The errors are those of [`PublicKey::verify_by`].
+    pub verdict: Option<Result<(), Error>>,
+}
+
+impl<'a> VerifyJob<'a> {
+    /// A signature not verified yet.
+    pub const fn new(key: &'a PublicKey, scheme: Scheme<'a>, message: &'a [u8], signature: &'a [u8]) -> Self {
+        VerifyJob { key, scheme, message, signature, verdict: None }
+    }
+}
