@@ -35,6 +35,7 @@ pub use messages::{
     Wanted, WorkerStatus,
 };
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
+pub use secure::has_more_rights;
 
 /// Word 0 of the state page while the grant is served.
 pub const STATE_LIVE: u64 = 0;
