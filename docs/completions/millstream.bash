@@ -340,6 +340,9 @@ _millstream_words() {
             millstream__subcmd__help__subcmd__token,remove)
                 cmd="millstream__subcmd__help__subcmd__token__subcmd__remove"
                 ;;
+            millstream__subcmd__help__subcmd__token,seal)
+                cmd="millstream__subcmd__help__subcmd__token__subcmd__seal"
+                ;;
             millstream__subcmd__help__subcmd__token,setup)
                 cmd="millstream__subcmd__help__subcmd__token__subcmd__setup"
                 ;;
@@ -415,6 +418,9 @@ _millstream_words() {
             millstream__subcmd__token,remove)
                 cmd="millstream__subcmd__token__subcmd__remove"
                 ;;
+            millstream__subcmd__token,seal)
+                cmd="millstream__subcmd__token__subcmd__seal"
+                ;;
             millstream__subcmd__token,setup)
                 cmd="millstream__subcmd__token__subcmd__setup"
                 ;;
@@ -435,6 +441,9 @@ _millstream_words() {
                 ;;
             millstream__subcmd__token__subcmd__help,remove)
                 cmd="millstream__subcmd__token__subcmd__help__subcmd__remove"
+                ;;
+            millstream__subcmd__token__subcmd__help,seal)
+                cmd="millstream__subcmd__token__subcmd__help__subcmd__seal"
                 ;;
             millstream__subcmd__token__subcmd__help,setup)
                 cmd="millstream__subcmd__token__subcmd__help__subcmd__setup"
@@ -2368,7 +2377,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__token)
-            opts="init list pin remove migrate setup"
+            opts="init list pin remove seal migrate setup"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2438,6 +2447,20 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__token__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__token__subcmd__seal)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3586,7 +3609,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token)
-            opts="-h -V --help --version init list pin remove migrate setup help"
+            opts="-h -V --help --version init list pin remove seal migrate setup help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3600,7 +3623,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token__subcmd__help)
-            opts="init list pin remove migrate setup help"
+            opts="init list pin remove seal migrate setup help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3684,6 +3707,20 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__token__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__token__subcmd__help__subcmd__seal)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3831,6 +3868,36 @@ _millstream_words() {
             fi
             case "${prev}" in
                 --so-pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__token__subcmd__seal)
+            opts="-h -V --copy --no-copy --from --pcrs --store --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --copy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pcrs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

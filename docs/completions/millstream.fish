@@ -583,15 +583,16 @@ complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s b -l bi
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s o -l output -d 'The file to make; without it, standard output, unless that is a terminal' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand keygen" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "init" -d 'Make a token'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "list" -d 'List the tokens; this takes no PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "pin" -d 'Set a PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "remove" -d 'Remove a token with all of its keys'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "migrate" -d 'Bring the keys of a token of SoftHSM2 into a token'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
-complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove migrate setup help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "init" -d 'Make a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "list" -d 'List the tokens; this takes no PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "pin" -d 'Set a PIN'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "seal" -d 'Have this machine\'s TPM seal the device secret of a store'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "migrate" -d 'Bring the keys of a token of SoftHSM2 into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and not __fish_seen_subcommand_from init list pin remove seal migrate setup help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l so-pin-file -d 'Read the security officer\'s PIN from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from init" -l store -d 'The folder of a store of this machine\'s files [default: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root]' -r -F
@@ -614,6 +615,13 @@ complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -l force -d 'Remove it without a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -l copy -d 'Write a copy of the secret into this new file first, which is to be kept in a safe place elsewhere' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -l from -d 'Seal this copy of the secret, on another machine or after the TPM was cleared' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -l pcrs -d 'Seal it to the values that these PCRs have now, as 7 or 0,7: another firmware or boot loader does not get it' -r
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -l store -d 'The folder of a store of this machine\'s files [default: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -l no-copy -d 'Make no copy: there is one already, or the tokens may end with the TPM'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from seal" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from migrate" -l softhsm-token -d 'The label of the token in SoftHSM2, if the folder has several' -r
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from migrate" -l softhsm-pin-file -d 'Read the user PIN in SoftHSM2 from the first line of a file or a descriptor [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from migrate" -s T -l token -d 'The label of the token' -r
@@ -633,6 +641,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens; this takes no PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "pin" -d 'Set a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "seal" -d 'Have this machine\'s TPM seal the device secret of a store'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "migrate" -d 'Bring the keys of a token of SoftHSM2 into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
 complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -1161,6 +1170,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_s
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List the tokens; this takes no PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "pin" -d 'Set a PIN'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "remove" -d 'Remove a token with all of its keys'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "seal" -d 'Have this machine\'s TPM seal the device secret of a store'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "migrate" -d 'Bring the keys of a token of SoftHSM2 into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "generate" -d 'Make a key in a token, or in a file'

@@ -363,6 +363,19 @@ _arguments "${_arguments_options[@]}" : \
 ':token -- The label of the token:_default' \
 && ret=0
 ;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+'--copy=[Write a copy of the secret into this new file first, which is to be kept in a safe place elsewhere]:FILE:_files' \
+'--from=[Seal this copy of the secret, on another machine or after the TPM was cleared]:FILE:_files' \
+'--pcrs=[Seal it to the values that these PCRs have now, as 7 or 0,7\: another firmware or boot loader does not get it]:PCRS:_default' \
+'--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
+'--no-copy[Make no copy\: there is one already, or the tokens may end with the TPM]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
 (migrate)
 _arguments "${_arguments_options[@]}" : \
 '--softhsm-token=[The label of the token in SoftHSM2, if the folder has several]:LABEL:_default' \
@@ -426,6 +439,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(seal)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1414,6 +1431,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(seal)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (migrate)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -2143,6 +2164,7 @@ _millstream__subcmd__help__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'seal:Have this machine'\''s TPM seal the device secret of a store' \
 'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
     )
@@ -2172,6 +2194,11 @@ _millstream__subcmd__help__subcmd__token__subcmd__pin_commands() {
 _millstream__subcmd__help__subcmd__token__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help token remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__seal_commands] )) ||
+_millstream__subcmd__help__subcmd__token__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help token seal commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__token__subcmd__setup_commands] )) ||
 _millstream__subcmd__help__subcmd__token__subcmd__setup_commands() {
@@ -2375,6 +2402,7 @@ _millstream__subcmd__token_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'seal:Have this machine'\''s TPM seal the device secret of a store' \
 'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2388,6 +2416,7 @@ _millstream__subcmd__token__subcmd__help_commands() {
 'list:List the tokens; this takes no PIN' \
 'pin:Set a PIN' \
 'remove:Remove a token with all of its keys' \
+'seal:Have this machine'\''s TPM seal the device secret of a store' \
 'migrate:Bring the keys of a token of SoftHSM2 into a token' \
 'setup:Print the configuration with which a program uses the keys of a token' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2424,6 +2453,11 @@ _millstream__subcmd__token__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token help remove commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__seal_commands] )) ||
+_millstream__subcmd__token__subcmd__help__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token help seal commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__token__subcmd__help__subcmd__setup_commands] )) ||
 _millstream__subcmd__token__subcmd__help__subcmd__setup_commands() {
     local commands; commands=()
@@ -2453,6 +2487,11 @@ _millstream__subcmd__token__subcmd__pin_commands() {
 _millstream__subcmd__token__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'millstream token remove commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__token__subcmd__seal_commands] )) ||
+_millstream__subcmd__token__subcmd__seal_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream token seal commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__token__subcmd__setup_commands] )) ||
 _millstream__subcmd__token__subcmd__setup_commands() {

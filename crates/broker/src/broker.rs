@@ -28,6 +28,7 @@ use crate::policy::{Means, Policy};
 use crate::poll::{Interest, Poll, Token};
 use crate::process;
 use crate::stop::Stop;
+use crate::tokens::holders::Holders;
 use crate::tokens::keeper::Keeper;
 use crate::totals::Totals;
 use crate::untaken::Untaken;
@@ -85,6 +86,8 @@ pub struct Broker {
     pub(crate) keeper: Option<Keeper>,
     /// The questions about tokens that wait, of each account.
     pub(crate) asking: BTreeMap<Account, u32>,
+    /// The grants that have tokens open.
+    pub(crate) holders: Holders,
 }
 
 impl Broker {
@@ -147,6 +150,7 @@ impl Broker {
             wrapping: wrapping()?,
             keeper,
             asking: BTreeMap::new(),
+            holders: Holders::default(),
         };
         broker.wait_for(&broker.preparing, Token::Done)?;
         broker.wait_for(&broker.errands, Token::Done)?;

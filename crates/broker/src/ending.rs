@@ -139,6 +139,7 @@ impl Broker {
     /// Takes a grant away from its client. It stays charged until no worker has it.
     fn retire(&mut self, id: u64, state: u64) -> Option<Grant> {
         let grant = self.grants.remove(&id)?;
+        self.holders.forget(id);
         self.end_shares(id, &grant, state);
         self.ledger.keep_until_freed(id);
         let drops = match grant.phase {

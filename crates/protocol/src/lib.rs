@@ -31,10 +31,11 @@ pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
 pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
-    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenStatus, Use, UseStatus,
-    Wanted, WorkerStatus,
+    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenHolder, TokenStatus,
+    Use, UseStatus, Wanted, WorkerStatus,
 };
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
+pub use secure::has_more_rights;
 
 /// Word 0 of the state page while the grant is served.
 pub const STATE_LIVE: u64 = 0;

@@ -202,6 +202,20 @@ fields! {
 }
 
 fields! {
+    /// A grant that has a token open.
+    TokenHolder {
+        /// The grant.
+        grant: u64,
+        /// The client's process.
+        pid: u32,
+        /// The client's user.
+        uid: u32,
+        /// The times that it has the token open.
+        sessions: u32,
+    }
+}
+
+fields! {
     /// A token as who may use it sees it without a PIN.
     TokenStatus {
         /// The serial number.
@@ -220,6 +234,10 @@ fields! {
         changes: u64,
         /// True when the client may change the token.
         manages: bool,
+        /// The times that the token is open, by all clients together.
+        sessions: u32,
+        /// The grants that have it open, 64 at most: all of them for who may change the token and for operators of the service, for others those of their own user.
+        holders: Vec<TokenHolder>,
     }
 }
 
@@ -938,6 +956,15 @@ messages! {
             grant: u64,
             /// The token.
             token: u128,
+        }
+        /// Tells how often a grant has a token open now. There is no answer.
+        HoldToken = 15 {
+            /// The grant.
+            grant: u64,
+            /// The token.
+            token: u128,
+            /// The times; 0 when the grant has closed it.
+            sessions: u32,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The device secret: bytes of this machine without which no PIN opens a token.
 //!
 //! systemd gives a service the credential `millstream.device-secret`, which may be bound to the machine's TPM
-//! (`LoadCredentialEncrypted=`). Without one, a file beside the store holds 32 random bytes that its owner alone can read.
+//! (`LoadCredentialEncrypted=`). Without one it is beside the store: sealed by the TPM ([`crate::tpm`]), else in a file with 32 random bytes that its
+//! owner alone can read.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -16,6 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::file::create::make_whole;
+use crate::tpm::{self, Tpm};
 
 /// The name of the systemd credential.
 pub const CREDENTIAL: &str = "millstream.device-secret";
@@ -38,6 +40,8 @@ pub struct DeviceSecret(Zeroizing<Vec<u8>>);
 pub enum Origin {
     /// A credential that systemd gave to this service.
     Credential(PathBuf),
+    /// A file beside the store, whose bytes the machine's TPM opened.
+    Tpm(PathBuf),
     /// A file beside the store.
     File(PathBuf),
 }
@@ -49,11 +53,42 @@ impl DeviceSecret {
         takes.contains(&bytes.len()).then(|| DeviceSecret(Zeroizing::new(bytes.to_vec())))
     }
 
-    /// Finds the machine's secret: the credential, else the file in `folder`.
+    /// Draws a new secret.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn random() -> Result<Self, Error> {
+        let mut secret = Zeroizing::new(vec![0; LEAST_BYTES]);
+        getrandom::fill(&mut secret)?;
+        Ok(DeviceSecret(secret))
+    }
+
+    /// Reads a copy of a secret. A symbolic link is none.
+    ///
+    /// # Errors
+    /// [`Error::DeviceSecret`] when the file is not there or has too few bytes or too many, and [`Error::Io`].
+    pub fn read_copy(path: &Path) -> Result<Self, Error> {
+        let missing = || Error::DeviceSecret { path: path.to_owned(), why: "it is not there" };
+        read(opened(path)?.ok_or_else(missing)?, path)
+    }
+
+    /// Writes a copy of the secret into a new file that its owner alone can read.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] and [`Error::Io`].
+    pub fn write_copy(&self, path: &Path) -> Result<(), Error> {
+        let made = make_whole(path, |file| file.write_all(&self.0));
+        match made.map_err(|source| Error::Io { path: path.to_owned(), source })? {
+            true => Ok(()),
+            false => Err(Error::Exists(path.to_owned())),
+        }
+    }
+
+    /// Finds the machine's secret: the credential, else the sealed file in `folder`, else the file with the secret.
     ///
     /// # Errors
     /// [`Error::Exposed`] when others may read or write the file, [`Error::DeviceSecret`] when it is not there, has too few bytes, too
-    /// many, or another owner, and [`Error::Io`].
+    /// many, or another owner, [`Error::Tpm`], and [`Error::Io`].
     pub fn find(folder: &Path) -> Result<(Self, Origin), Error> {
         let path = folder.join(FILE);
         let why = "it is not there; restore it from its copy, for nothing else opens the tokens";
@@ -70,11 +105,11 @@ impl DeviceSecret {
             if let Some(found) = found(folder)? {
                 return Ok(found);
             }
-            let mut secret = Zeroizing::new([0; LEAST_BYTES]);
-            getrandom::fill(&mut *secret)?;
             // Whoever makes the file at the same time may be the first; then that one's secret is the machine's.
-            let made = make_whole(&path, |file| file.write_all(&*secret));
-            made.map_err(|source| Error::Io { path: path.clone(), source })?;
+            match DeviceSecret::random()?.write_copy(&path) {
+                Ok(()) | Err(Error::Exists(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -108,16 +143,27 @@ fn found(folder: &Path) -> Result<Option<(DeviceSecret, Origin)>, Error> {
             return Ok(Some((read(file, &path)?, Origin::Credential(path))));
         }
     }
+    let path = folder.join(tpm::FILE);
+    if let Some(file) = own(&path)? {
+        let sealed = bytes(file, &path, tpm::MOST_BYTES)?;
+        return Ok(Some((tpm::unseal(&Tpm::of_machine()?, &path, &sealed)?, Origin::Tpm(path))));
+    }
     let path = folder.join(FILE);
-    let Some(file) = opened(&path)? else { return Ok(None) };
-    let found = file.metadata().map_err(|source| Error::Io { path: path.clone(), source })?;
+    let Some(file) = own(&path)? else { return Ok(None) };
+    Ok(Some((read(file, &path)?, Origin::File(path))))
+}
+
+/// Opens a file if it is there, and refuses it if somebody else can read or write it.
+fn own(path: &Path) -> Result<Option<File>, Error> {
+    let Some(file) = opened(path)? else { return Ok(None) };
+    let found = file.metadata().map_err(|source| Error::Io { path: path.to_owned(), source })?;
     if found.mode() & 0o077 != 0 {
-        return Err(Error::Exposed(path));
+        return Err(Error::Exposed(path.to_owned()));
     }
     if found.uid() != rustix::process::geteuid().as_raw() && found.uid() != 0 {
-        return Err(Error::DeviceSecret { path, why: "it belongs to another user" });
+        return Err(Error::DeviceSecret { path: path.to_owned(), why: "it belongs to another user" });
     }
-    Ok(Some((read(file, &path)?, Origin::File(path))))
+    Ok(Some(file))
 }
 
 /// Opens a file if it is there. A symbolic link is no device secret.
@@ -131,12 +177,18 @@ fn opened(path: &Path) -> Result<Option<File>, Error> {
 }
 
 fn read(file: File, path: &Path) -> Result<DeviceSecret, Error> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
-    file.take(MOST_BYTES as u64 + 1)
+    let why = "it needs 32 to 4096 random bytes, as 'head -c 32 /dev/urandom' makes them";
+    DeviceSecret::new(&bytes(file, path, MOST_BYTES)?)
+        .ok_or(Error::DeviceSecret { path: path.to_owned(), why })
+}
+
+/// Reads a file, of which more than `most` bytes are cut to one more than that.
+fn bytes(file: File, path: &Path, most: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(most + 1));
+    file.take(most as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|source| Error::Io { path: path.to_owned(), source })?;
-    let why = "it needs 32 to 4096 random bytes, as 'head -c 32 /dev/urandom' makes them";
-    DeviceSecret::new(&bytes).ok_or(Error::DeviceSecret { path: path.to_owned(), why })
+    Ok(bytes)
 }
 
 #[cfg(test)]

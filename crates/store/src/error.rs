@@ -8,6 +8,7 @@ use millstream_protocol::AttributesError;
 
 use crate::MOST_TOKEN_LABEL_BYTES;
 use crate::names::Role;
+use crate::tpm::TpmFault;
 
 /// The reason why an operation on a store failed. The text names the thing and the remedy.
 #[derive(Debug)]
@@ -52,6 +53,13 @@ pub enum Error {
         path: PathBuf,
         /// The fault.
         why: &'static str,
+    },
+    /// The TPM does not seal the device secret, or does not give it back.
+    Tpm {
+        /// The TPM, or the file with the sealed secret.
+        place: String,
+        /// The fault.
+        why: TpmFault,
     },
     /// The token was made with another device secret than this machine has.
     OtherDevice {
@@ -145,6 +153,7 @@ impl fmt::Display for Error {
             Error::DeviceSecret { path, why } => {
                 write!(f, "{}: not a device secret: {why}", path.display())
             }
+            Error::Tpm { place, why } => write!(f, "{place}: {why}"),
             Error::OtherDevice { token } => write!(
                 f,
                 "token {token:?} was made with another device secret; restore the one of the machine that made it"

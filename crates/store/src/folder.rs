@@ -12,6 +12,15 @@ pub fn file(folder: &Path) -> PathBuf {
     folder.join("tokens.redb")
 }
 
+/// Makes the folder for a store, which its owner alone can read, if it is not there.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn make(folder: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| Error::Io { path: folder.to_owned(), source })
+}
+
 /// Opens the store in a folder, and makes it, the folder and the device secret if they are not there. `open` opens a file that is there,
 /// and may wait until another process has closed it.
 ///
@@ -21,8 +30,7 @@ pub fn open_or_make(
     folder: &Path,
     open: impl FnOnce(&Path) -> Result<File, Error>,
 ) -> Result<(File, DeviceSecret, Origin), Error> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+    make(folder)?;
     let path = file(folder);
     let file = match File::create(&path) {
         Err(Error::Exists(_)) => open(&path)?,

@@ -42,6 +42,7 @@ pub mod file;
 pub mod folder;
 mod names;
 pub mod token;
+pub mod tpm;
 pub mod vault;
 
 pub use device::{CREDENTIAL, DeviceSecret, FILE as DEVICE_FILE, Origin};

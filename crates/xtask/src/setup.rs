@@ -84,6 +84,13 @@ const PACKAGES: &[Package] = &[
     ("skopeo", "reading the image for containers"),
 ];
 
+/// The packages that only `--deep` has a use for.
+const DEEP_PACKAGES: &[Package] = &[
+    ("libtss2-dev", "the library of the TSS, by which the device secret of tokens is in a TPM"),
+    ("swtpm", "a TPM for its tests"),
+    ("tpm2-tools", "commands that clear that TPM and change what it measured"),
+];
+
 /// Compilers and runtimes, each with a program of it and the package that has it. One from elsewhere is as good.
 const RUNTIMES: &[(&str, &str, Package)] = &[
     ("go", "version", ("golang-go", "static programs in Go with and without AES")),
@@ -97,7 +104,7 @@ const RUNTIMES: &[(&str, &str, Package)] = &[
 /// When apt fails. Rust components that can't be had only leave their step out: the pipeline
 /// says so in a counted line.
 pub fn setup() -> Result<(), String> {
-    packages()?;
+    packages(true)?;
     tools(true);
     Ok(())
 }
@@ -106,10 +113,11 @@ pub fn setup() -> Result<(), String> {
 ///
 /// # Errors
 /// When apt fails.
-pub fn packages() -> Result<(), String> {
+pub fn packages(deep: bool) -> Result<(), String> {
     let absent = RUNTIMES.iter().filter(|(program, version, _)| !works(program, &[version]));
+    let of_deep = DEEP_PACKAGES.iter().filter(|_| deep);
     let packages: Vec<Package> =
-        PACKAGES.iter().copied().chain(absent.map(|(_, _, package)| *package)).collect();
+        PACKAGES.iter().chain(of_deep).copied().chain(absent.map(|(_, _, package)| *package)).collect();
     install(&packages)?;
     optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);

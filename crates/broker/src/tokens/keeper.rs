@@ -339,6 +339,8 @@ impl Store {
                         objects: u32::try_from(token.objects).unwrap_or(u32::MAX),
                         changes: token.changes,
                         manages: right == Right::Manage,
+                        // The broker adds what it knows of grants.
+                        ..TokenStatus::default()
                     })
                 };
                 Ok(Answer::Tokens(self.file.tokens().filter_map(status).collect()))

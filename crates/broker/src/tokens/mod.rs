@@ -31,6 +31,7 @@
 //! With a grant its open tokens end, as its keys do; so with a worker and with the broker. When a grant moves its keys go along and its open tokens end. The policy is asked again at each request, so
 //! after a reload an open token is of no use to whom it is not allowed any more.
 
+pub(crate) mod holders;
 pub(crate) mod keeper;
 pub(crate) mod records;
 pub(crate) mod refusal;

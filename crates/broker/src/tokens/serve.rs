@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use millstream_protocol::{KeyRefusal, Order, Refusal, Reply, Report};
+use millstream_protocol::{KeyRefusal, Order, Refusal, Reply, Report, TokenHolder, TokenStatus};
 use millstream_store::vault::{Change, Records};
 use millstream_store::{ObjectId, Role, TokenId};
 
+use super::holders::{Held, MOST_SHOWN};
 use super::keeper::{Answer, Answered, Ask, Asker, Job};
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
@@ -69,6 +70,13 @@ impl Broker {
             }
             Report::RemoveToken { ticket, grant, token: number } => {
                 (ticket, grant, Ask::RemoveToken { token: token(number) })
+            }
+            Report::HoldToken { grant, token, sessions } => {
+                let held = Held { worker: index, life: self.crew[index].restarts, sessions };
+                if sessions == 0 || self.peer_of(index, grant).is_some() {
+                    self.holders.note(token, grant, held);
+                }
+                return;
             }
             _ => return,
         };
@@ -186,6 +194,7 @@ impl Broker {
         match answer {
             Answer::Tokens(tokens) => {
                 for status in tokens {
+                    let status = self.with_holders(id, status);
                     self.answer(id, &Reply::Token { status }, Vec::new());
                 }
                 self.answer(id, &Reply::End {}, Vec::new());
@@ -196,6 +205,24 @@ impl Broker {
             Answer::Refused(why) => self.refuse(id, why, String::new()),
             Answer::Found { .. } | Answer::NotFound(..) => {}
         }
+    }
+
+    /// Adds who has a token open, as far as that client may see it.
+    fn with_holders(&self, id: u64, mut status: TokenStatus) -> TokenStatus {
+        let Some(client) = self.clients.get(&id) else { return status };
+        let sees_all = status.manages || self.policy.is_operator(&client.peer);
+        for (number, held) in self.holders.of(status.token) {
+            let Some(grant) = self.grants.get(&number) else { continue };
+            if grant.worker != held.worker || self.crew[held.worker].restarts != held.life {
+                continue;
+            }
+            status.sessions = status.sessions.saturating_add(held.sessions);
+            let Peer { pid, uid, .. } = grant.peer;
+            if (sees_all || uid == client.peer.uid) && status.holders.len() < MOST_SHOWN {
+                status.holders.push(TokenHolder { grant: number, pid, uid, sessions: held.sessions });
+            }
+        }
+        status
     }
 
     /// Counts a try of a PIN, and writes into the log whose it was.

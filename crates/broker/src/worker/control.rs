@@ -497,6 +497,7 @@ impl Control {
                 held.keys = None;
             }
         }
+        self.tell_closed();
     }
 
     /// Makes a key of a grant from one of a token.

@@ -7,7 +7,7 @@ use rustix::event::epoll;
 
 use super::control::{Control, Held, Obeyed};
 use super::grant::Refused;
-use super::tokens::{Effect, Found};
+use super::tokens::{Effect, Found, Tokens};
 
 impl Control {
     /// Hears what the broker says about tokens.
@@ -73,5 +73,12 @@ impl Control {
             // If the grant ends, there is nobody to answer.
             let _ = keys.try_send(&reply);
         }
+        self.tell_closed();
+    }
+
+    /// Tells the broker which tokens clients have closed.
+    pub(super) fn tell_closed(&mut self) {
+        let closed = self.tokens.as_mut().map(Tokens::tell_closed);
+        self.carry_out(closed.unwrap_or_default());
     }
 }

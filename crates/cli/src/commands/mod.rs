@@ -47,6 +47,7 @@ mod speed;
 mod status;
 mod sum;
 mod token;
+mod token_seal;
 mod trace;
 mod worker;
 mod wrapping;

@@ -27,6 +27,7 @@ enum Which {
     List(List),
     Pin(Pin),
     Remove(Remove),
+    Seal(super::token_seal::Seal),
     Migrate(super::migrate::Migrate),
     Setup(super::setup::Setup),
 }
@@ -101,6 +102,7 @@ impl Command {
             Which::List(command) => command.run(context),
             Which::Pin(command) => command.run(),
             Which::Remove(command) => command.run(),
+            Which::Seal(command) => command.run(),
             Which::Migrate(command) => command.run(context),
             Which::Setup(command) => command.run(),
         }

@@ -36,6 +36,10 @@ fn token(token: &TokenStatus) -> Value {
         "user_tries_left": token.user_tries_left,
         "officer_tries_left": token.officer_tries_left,
         "manages": token.manages,
+        "sessions": token.sessions,
+        "held_by": token.holders.iter().map(|holder| {
+            json!({ "grant": holder.grant, "pid": holder.pid, "uid": holder.uid, "sessions": holder.sessions })
+        }).collect::<Vec<_>>(),
     })
 }
 
@@ -145,5 +149,7 @@ mod tests {
             (&token["label"], &token["objects"], &token["user_tries_left"]),
             (&json!("web"), &json!(3), &json!(0))
         );
+        let holder = json!({ "grant": 4, "pid": 77, "uid": 1000, "sessions": 2 });
+        assert_eq!((&token["sessions"], &token["held_by"]), (&json!(5), &json!([holder])));
     }
 }

@@ -187,6 +187,7 @@ mod tests {
     use std::time::Duration;
 
     use millstream::isolated::Use;
+    use millstream::isolated::token::TokenHolder;
 
     use super::*;
 
@@ -214,6 +215,8 @@ mod tests {
             officer_tries_left: 10,
             objects: 3,
             changes: 9,
+            sessions: 5,
+            holders: vec![TokenHolder { grant: 4, pid: 77, uid: 1000, sessions: 2 }],
             ..TokenStatus::default()
         };
         let look = |at, grants| Look { at, there: there(grants), tokens: vec![token.clone()] };

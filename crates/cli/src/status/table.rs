@@ -107,6 +107,7 @@ fn token_columns<'a>() -> Vec<Column<'a, TokenStatus>> {
         left("TOKEN", |t: &TokenStatus| shown::text(&t.label)),
         right("OBJECTS", |t: &TokenStatus| t.objects.to_string()),
         right("CHANGES", |t: &TokenStatus| short(t.changes as f64)),
+        right("OPEN", |t: &TokenStatus| t.sessions.to_string()),
         left(
             "USER PIN",
             move |t: &TokenStatus| {
@@ -115,7 +116,20 @@ fn token_columns<'a>() -> Vec<Column<'a, TokenStatus>> {
         ),
         left("OFFICER'S PIN", move |t: &TokenStatus| tries(t.officer_tries_left)),
         left("THIS USER", |t: &TokenStatus| if t.manages { "manages".into() } else { "uses".into() }),
+        left("OPEN TO GRANTS", holders),
     ]
+}
+
+/// Returns the grants that have a token open, as far as this user may see them.
+fn holders(token: &TokenStatus) -> String {
+    let grants = token.holders.iter().map(|holder| match holder.sessions {
+        1 => holder.grant.to_string(),
+        sessions => format!("{} ({sessions} times)", holder.grant),
+    });
+    let shown: u32 = token.holders.iter().map(|holder| holder.sessions).sum();
+    let others = (token.sessions > shown).then(|| "others".to_owned());
+    let all: Vec<String> = grants.chain(others).collect();
+    if all.is_empty() { "-".to_owned() } else { all.join(", ") }
 }
 
 /// Returns the columns for the use of resources.

@@ -61,7 +61,10 @@ impl Place {
     }
 
     /// Returns the folder of a local store.
-    fn folder(&self) -> Result<PathBuf, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where none is named and the user has no home.
+    pub fn folder(&self) -> Result<PathBuf, Error> {
         if let Some(folder) = self.named() {
             return Ok(folder);
         }

@@ -1,6 +1,7 @@
 //! Keys and accelerators in another process, with real processes: `millstream serve`, clients, and accidents
 //! of either.
 
+mod holders;
 mod hostile;
 #[path = "../../../accelerator/tests/accelerator/needles.rs"]
 mod needles;

@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use millstream_protocol::{KeyRequest, Secret};
 use zeroize::Zeroizing;
 
-pub use millstream_protocol::{Attributes, AttributesError, TokenStatus, usage};
+pub use millstream_protocol::{Attributes, AttributesError, TokenHolder, TokenStatus, usage};
 
 pub use super::login::Login;
 

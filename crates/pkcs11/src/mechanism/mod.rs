@@ -4,6 +4,7 @@
 
 pub mod parameters;
 pub mod tls;
+pub mod wrapping;
 
 use cryptoki_sys::*;
 use millstream::hash::Hash;
@@ -93,6 +94,7 @@ pub struct Row {
 }
 
 const SIGNS: CK_FLAGS = CKF_SIGN | CKF_VERIFY | CKF_MESSAGE_SIGN | CKF_MESSAGE_VERIFY;
+const RECOVERS: CK_FLAGS = CKF_SIGN_RECOVER | CKF_VERIFY_RECOVER;
 const CRYPTS: CK_FLAGS = CKF_ENCRYPT | CKF_DECRYPT;
 const WRAPS: CK_FLAGS = CKF_WRAP | CKF_UNWRAP;
 const MESSAGES: CK_FLAGS = CKF_MESSAGE_ENCRYPT | CKF_MESSAGE_DECRYPT;
@@ -166,12 +168,12 @@ const OTHERS: &[Row] = &[
     row(CKM_AES_CMAC_GENERAL, Way::Cmac(true), AES, SIGNS),
     row(CKM_AES_KEY_WRAP, Way::Wrap(Form::Kw), AES, CRYPTS | WRAPS),
     row(CKM_AES_KEY_WRAP_KWP, Way::Wrap(Form::Kwp), AES, CRYPTS | WRAPS),
-    row(CKM_CHACHA20_POLY1305, Way::ChaCha, (32, 32), CRYPTS | MESSAGES),
+    row(CKM_CHACHA20_POLY1305, Way::ChaCha, (32, 32), CRYPTS | WRAPS | MESSAGES),
     row(CKM_DES3_ECB, Way::Des3(false, false), (24, 24), CRYPTS),
     row(CKM_DES3_CBC, Way::Des3(true, false), (24, 24), CRYPTS),
     row(CKM_DES3_CBC_PAD, Way::Des3(true, true), (24, 24), CRYPTS),
-    row(CKM_RSA_PKCS, Way::RsaPkcs, RSA, SIGNS | CRYPTS | WRAPS),
-    row(CKM_RSA_X_509, Way::RsaRaw, RSA, SIGNS | CRYPTS),
+    row(CKM_RSA_PKCS, Way::RsaPkcs, RSA, SIGNS | RECOVERS | CRYPTS | WRAPS),
+    row(CKM_RSA_X_509, Way::RsaRaw, RSA, SIGNS | RECOVERS | CRYPTS),
     row(CKM_RSA_PKCS_OAEP, Way::RsaOaep, RSA, CRYPTS | WRAPS),
     row(CKM_RSA_PKCS_PSS, Way::RsaPss(None), RSA, SIGNS),
     row(CKM_ECDSA, Way::Ecdsa(None), EC, SIGNS | CURVES),

@@ -97,9 +97,11 @@ pub enum Eddsa {
 /// The most iterations of PBKDF2, half a minute or so.
 const MOST_ITERATIONS: CK_ULONG = 100_000_000;
 
-/// The most bytes of a password. No variable of a Linux program is at an address as low as this, by which the two structures of PBKDF2 are
-/// told apart.
-const MOST_PASSWORD: CK_ULONG = 1 << 20;
+/// No variable of a Linux program is at an address below this, by which structures of one length are told apart.
+pub(super) const LOWEST_ADDRESS: CK_ULONG = 1 << 20;
+
+/// The most bytes of a password. One of the two structures of PBKDF2 has an address where the other has this length.
+const MOST_PASSWORD: CK_ULONG = LOWEST_ADDRESS;
 
 /// The most bytes of associated data or of a salt.
 const MOST_BYTES: usize = 64 << 20;
@@ -195,6 +197,15 @@ pub struct Message {
     pub tag_len: usize,
 }
 
+/// Returns the bits of a nonce that stay when the others are made; none for a nonce that is given.
+fn generated(generator: CK_GENERATOR_FUNCTION, fixed_bits: CK_ULONG) -> Outcome<Option<usize>> {
+    match generator {
+        CKG_NO_GENERATE => Ok(None),
+        CKG_GENERATE | CKG_GENERATE_RANDOM => Ok(Some(usize::try_from(fixed_bits).unwrap_or(usize::MAX))),
+        _ => refuse(CKR_MECHANISM_PARAM_INVALID),
+    }
+}
+
 impl Message {
     /// Reads the parameter of a message for AES-GCM or ChaCha20-Poly1305.
     ///
@@ -210,12 +221,7 @@ impl Message {
             is(size_of::<CK_GCM_MESSAGE_PARAMS>())?;
             // SAFETY: the program's promise.
             let given = unsafe { ptr::read_unaligned(parameter.cast::<CK_GCM_MESSAGE_PARAMS>()) };
-            let fixed = usize::try_from(given.ulIvFixedBits).unwrap_or(usize::MAX);
-            let fixed = match given.ivGenerator {
-                CKG_NO_GENERATE => None,
-                CKG_GENERATE | CKG_GENERATE_RANDOM => Some(fixed),
-                _ => return refuse(CKR_MECHANISM_PARAM_INVALID),
-            };
+            let fixed = generated(given.ivGenerator, given.ulIvFixedBits)?;
             (given.pIv, given.ulIvLen, fixed, given.pTag, gcm_tag(given.ulTagBits)?)
         } else {
             is(size_of::<CK_SALSA20_CHACHA20_POLY1305_MSG_PARAMS>())?;
@@ -224,14 +230,31 @@ impl Message {
                 unsafe { ptr::read_unaligned(parameter.cast::<CK_SALSA20_CHACHA20_POLY1305_MSG_PARAMS>()) };
             (given.pNonce, given.ulNonceLen, None, given.pTag, 16)
         };
+        demand(!tag.is_null(), CKR_MECHANISM_PARAM_INVALID)?;
+        Message { nonce, nonce_len: 0, generated, tag, tag_len }.with_nonce_of(nonce_len, gcm)
+    }
+
+    /// Takes the parameter of a wrapping with AES-GCM: a message without a place for its tag.
+    ///
+    /// # Errors
+    /// `CKR_MECHANISM_PARAM_INVALID`.
+    pub fn of_wrapping(given: &CK_GCM_WRAP_PARAMS) -> Outcome<Self> {
+        let generated = generated(given.ivGenerator, given.ulIvFixedBits)?;
+        let (tag, tag_len) = (ptr::null_mut(), gcm_tag(given.ulTagBits)?);
+        Message { nonce: given.pIv, nonce_len: 0, generated, tag, tag_len }.with_nonce_of(given.ulIvLen, true)
+    }
+
+    /// Checks the length of the nonce.
+    fn with_nonce_of(self, nonce_len: CK_ULONG, gcm: bool) -> Outcome<Self> {
         let nonce_len = usize::try_from(nonce_len).unwrap_or(usize::MAX);
         let fits = (1..=256).contains(&nonce_len) && (gcm || nonce_len == 12);
         // A generated nonce has at least 96 random bits beside its fixed part of whole bytes.
         let fits = fits
-            && generated
+            && self
+                .generated
                 .is_none_or(|fixed| fixed.is_multiple_of(8) && (fixed / 8).saturating_add(12) <= nonce_len);
-        demand(fits && !nonce.is_null() && !tag.is_null(), CKR_MECHANISM_PARAM_INVALID)?;
-        Ok(Message { nonce, nonce_len, generated, tag, tag_len })
+        demand(fits && !self.nonce.is_null(), CKR_MECHANISM_PARAM_INVALID)?;
+        Ok(Message { nonce_len, ..self })
     }
 
     /// Returns the nonce, which is made now and written for the program if it asked for that.

@@ -298,7 +298,13 @@ pub fn set_defaults(attributes: &mut Attributes, kind: Option<Kind>) {
     let can = usages(class, kind);
     for usage in ALL_USAGES {
         if has(class, usage) {
-            attributes.set_default_flag(usage, can.contains(&usage));
+            let is_for = match usage {
+                // Whoever said that an RSA key is not for signatures, or that it is, said so of these, too.
+                CKA_SIGN_RECOVER => kind == Some(Kind::Rsa) && attributes.is(CKA_SIGN),
+                CKA_VERIFY_RECOVER => kind == Some(Kind::Rsa) && attributes.is(CKA_VERIFY),
+                _ => can.contains(&usage),
+            };
+            attributes.set_default_flag(usage, is_for);
         }
     }
 }

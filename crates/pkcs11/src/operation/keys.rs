@@ -7,7 +7,6 @@ use std::sync::Arc;
 use cryptoki_sys::*;
 use millstream::hash::{Hash, Hasher};
 use millstream::hkdf;
-use millstream::modes::Direction;
 use millstream::publickey::rsa;
 use millstream::publickey::weierstrass::{self, Curve};
 use millstream::{Features, SystemRandom};
@@ -15,7 +14,6 @@ use millstream_files::key::{Form, Found, Key, PublicKey, read};
 use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
-use super::cipher::Ciphering;
 use super::tls;
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Salt};
@@ -388,26 +386,19 @@ pub fn to_wrap(
     }
 }
 
-/// Makes the key that `wrapped` has under an unwrapping key, `C_UnwrapKey`.
+/// Makes the key whose bytes `open` gets out of a wrapped one, `C_UnwrapKey` and `C_UnwrapKeyAuthenticated`.
 ///
 /// # Errors
-/// `CKR_WRAPPED_KEY_INVALID`, `CKR_WRAPPED_KEY_LEN_RANGE`; those of templates.
+/// `CKR_WRAPPED_KEY_INVALID`; those of templates and of `open`.
 pub fn unwrap(
     features: Features,
-    mechanism: &Mechanism<'_>,
-    engine: Arc<Engine>,
-    wrapped: &[u8],
     template: Template<'_>,
+    open: impl FnOnce() -> Outcome<Secret>,
 ) -> Outcome<Draft> {
-    let row = mechanism::find(mechanism.kind, CKF_UNWRAP)?;
     let given = Attributes::from_template(template)?;
     demand(given.get(CKA_VALUE).is_none(), CKR_TEMPLATE_INCONSISTENT)?;
     let class = given.number(CKA_CLASS)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
-    let opened = Ciphering::begin(row, mechanism, engine, Direction::Decrypt)?.finish(wrapped);
-    let mut value = opened.map_err(|Refusal(value)| match value {
-        CKR_ENCRYPTED_DATA_LEN_RANGE => Refusal(CKR_WRAPPED_KEY_LEN_RANGE),
-        _ => Refusal(CKR_WRAPPED_KEY_INVALID),
-    })?;
+    let mut value = open()?;
     match class {
         CKO_SECRET_KEY => {
             // A block cipher without padding gives whole blocks: the template says how long the key is.

@@ -37,6 +37,10 @@ pub struct Operations {
     pub awaited: Option<Awaited>,
     /// A signature that is verified.
     pub verify: Option<Keyed<Signing>>,
+    /// A signature that is made, and has its message in it.
+    pub sign_recover: Option<Keyed<Signing>>,
+    /// A signature from which the message is recovered.
+    pub verify_recover: Option<Keyed<Signing>>,
     /// The signature that came before its message, in `C_VerifySignature`.
     pub expected: Option<Vec<u8>>,
     /// Messages that are encrypted.

@@ -269,6 +269,25 @@ impl Signing {
     }
 }
 
+impl Signing {
+    /// Recovers the message from a signature.
+    ///
+    /// # Errors
+    /// `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`.
+    pub fn recover(&self, signature: &[u8]) -> Outcome<Vec<u8>> {
+        demand(signature.len() == self.len(), CKR_SIGNATURE_LEN_RANGE)?;
+        let invalid = Refusal(CKR_SIGNATURE_INVALID);
+        let Engine::RsaPublic(key) = &*self.engine else { return refuse(CKR_KEY_TYPE_INCONSISTENT) };
+        let mut block = vec![0; key.size()];
+        key.raw(signature, &mut block).map_err(|_| invalid)?;
+        match self.signer {
+            Signer::RsaPkcs => of_type_1(&block).map(<[u8]>::to_vec).ok_or(invalid),
+            Signer::RsaRaw => Ok(block),
+            _ => refuse(CKR_MECHANISM_INVALID),
+        }
+    }
+}
+
 /// A signature that only has to be computed.
 pub struct Prepared {
     /// The key.
@@ -394,6 +413,13 @@ fn type_1(bytes: &[u8], len: usize) -> Outcome<Vec<u8>> {
     block[2 + ones] = 0;
     block[len - bytes.len()..].copy_from_slice(bytes);
     Ok(block)
+}
+
+/// Returns the bytes in a block of type 1 (RFC 2313 §8.1); none if it is no such block. All of it is public.
+fn of_type_1(block: &[u8]) -> Option<&[u8]> {
+    let padded = block.strip_prefix(&[0, 1])?;
+    let ones = padded.iter().take_while(|byte| **byte == 0xff).count();
+    padded[ones..].strip_prefix(&[0]).filter(|_| ones >= 8)
 }
 
 /// Compares what a signature recovers with what was expected. All of it is public.

@@ -34,6 +34,8 @@ fn any_bytes_are_refused_or_taken() {
             let len = if fixed { 4 } else { lengths[below(lengths.len())] };
             let pointers: &[usize] = match kind {
                 CKM_AES_GCM if len == 40 => &[0, 2],
+                // The parameter of wrapping, and that of a message.
+                CKM_AES_GCM if len == 56 || below(2) == 0 => &[0, 4],
                 CKM_AES_GCM => &[0, 3],
                 CKM_CHACHA20_POLY1305 => &[0, 2],
                 CKM_RSA_PKCS_OAEP => &[3],
@@ -102,7 +104,7 @@ fn any_bytes_are_refused_or_taken() {
             let (mut made, mut made_too, mut out) = (0, 0, [0u8; 600]);
             let mut out_len = below(600) as CK_ULONG;
             let input = room.as_mut_ptr();
-            let value = match below(14) {
+            let value = match below(18) {
                 0 => call!(module, C_EncryptInit, session, &mut mechanism, key),
                 1 => call!(module, C_DecryptInit, session, &mut mechanism, key),
                 2 => call!(module, C_SignInit, session, &mut mechanism, key),
@@ -127,6 +129,34 @@ fn any_bytes_are_refused_or_taken() {
                 10 => call!(module, C_CopyObject, session, key, at, count, &mut made),
                 11 => call!(module, C_FindObjectsInit, session, at, count),
                 12 => call!(module, C_MessageEncryptInit, session, &mut mechanism, key),
+                13 => call!(module, C_SignRecoverInit, session, &mut mechanism, key),
+                14 => call!(module, C_VerifyRecoverInit, session, &mut mechanism, key),
+                15 => call!(
+                    module,
+                    C_WrapKeyAuthenticated,
+                    session,
+                    &mut mechanism,
+                    key,
+                    other,
+                    input,
+                    below(40) as CK_ULONG,
+                    out.as_mut_ptr(),
+                    &mut out_len
+                ),
+                16 => call!(
+                    module,
+                    C_UnwrapKeyAuthenticated,
+                    session,
+                    &mut mechanism,
+                    key,
+                    input,
+                    40,
+                    at,
+                    count,
+                    input,
+                    below(40) as CK_ULONG,
+                    &mut made
+                ),
                 _ => call!(
                     module,
                     C_GenerateKeyPair,
@@ -148,6 +178,8 @@ fn any_bytes_are_refused_or_taken() {
                 call!(module, C_Decrypt, session, input, data, out.as_mut_ptr(), &mut out_len),
                 call!(module, C_Sign, session, input, data, out.as_mut_ptr(), &mut out_len),
                 call!(module, C_Verify, session, input, data, out.as_mut_ptr(), 64),
+                call!(module, C_SignRecover, session, input, data, out.as_mut_ptr(), &mut out_len),
+                call!(module, C_VerifyRecover, session, input, data, out.as_mut_ptr(), &mut out_len),
             ];
             assert!(!values.contains(&CKR_GENERAL_ERROR), "{:#x}: {words:x?}", mechanism.mechanism);
             good!(module, C_SessionCancel, session, CK_FLAGS::MAX);

@@ -7,4 +7,6 @@ mod support;
 mod functions;
 mod anything;
 mod messages;
+mod recovery;
 mod tls;
+mod wrapping;

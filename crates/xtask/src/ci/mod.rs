@@ -42,6 +42,7 @@ const DEEP: &[(&str, Step)] = &[
     ("bench-once", steps::bench_once),
     ("backup-stores", steps::backup_stores),
     ("tables", steps::tables),
+    ("tokens-tpm", steps::tokens_tpm),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {
         p.passed += upstream::all()?;
@@ -89,7 +90,7 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     let mut times = Times::default();
     if install {
         let used = processor_time();
-        setup::packages()?;
+        setup::packages(deep)?;
         times.add("packages", begin.elapsed(), Some(processor_time().saturating_sub(used)));
     }
     let whole = only.is_none();

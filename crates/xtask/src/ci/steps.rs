@@ -206,6 +206,22 @@ pub fn tables(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[&test[..], &command_of, &["--test", "columns"]].concat()))
 }
 
+/// Tests tokens whose device secret is in a TPM, on swtpm. It is a feature that an ordinary run does not compile.
+pub fn tokens_tpm(pipeline: &mut Pipeline) -> Result<(), String> {
+    let has_library = works("pkg-config", &["--exists", "tss2-esys"]);
+    if !has_library || !works("swtpm", &["--version"]) || !works("tpm2_clear", &["--version"]) {
+        pipeline.skip("libtss2-dev, swtpm or tpm2-tools is not installed: no TPM opened a token");
+        return Ok(());
+    }
+    let test = ["test", ALL, "--profile", CHECKED, "--features", TPM];
+    pipeline.tests(command("cargo", &[&test[..], &["--package", "millstream-store"]].concat()))?;
+    let of_cli = ["--package", "millstream-cli", "--test", "tpm"];
+    pipeline.tests(command("cargo", &[&test[..], &of_cli].concat()))
+}
+
+/// The feature of the crates with tokens.
+const TPM: &str = "tpm";
+
 /// Makes the packages from the release that the steps before have built, and tries them in a clean system.
 pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
     let extent = if pipeline.deep { Extent::Full } else { Extent::Small };

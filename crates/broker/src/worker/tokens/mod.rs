@@ -72,6 +72,8 @@ pub(super) struct Tokens {
     open: HashMap<Name, Open>,
     /// The open tokens of each grant, by the numbers that its client has for them.
     held: BTreeMap<(u64, u32), Name>,
+    /// Tokens that clients have closed, and the broker does not know of yet.
+    closed: Vec<(u64, TokenId)>,
     numbers: u32,
     jobs: BTreeMap<u64, Job>,
     tickets: u64,
@@ -93,6 +95,7 @@ impl Tokens {
             thread,
             open: HashMap::new(),
             held: BTreeMap::new(),
+            closed: Vec::new(),
             numbers: 0,
             jobs: BTreeMap::new(),
             tickets: 0,
@@ -132,6 +135,19 @@ impl Tokens {
         Taken::Later(effects)
     }
 
+    /// Returns what the broker is to be told of tokens that clients have closed.
+    pub(super) fn tell_closed(&mut self) -> Vec<Effect> {
+        let closed = std::mem::take(&mut self.closed);
+        closed.into_iter().map(|(grant, token)| self.tell_held(grant, token)).collect()
+    }
+
+    /// Tells the broker how often a grant has a token open.
+    fn tell_held(&self, grant: u64, token: TokenId) -> Effect {
+        let held = self.held.range((grant, 0)..=(grant, u32::MAX));
+        let sessions = held.filter(|(_, name)| name.0 == token).count() as u32;
+        Effect::Tell(Report::HoldToken { grant, token: u128::from_be_bytes(token.0), sessions })
+    }
+
     fn close(&mut self, grant: u64, session: u32) {
         let Some(name) = self.held.remove(&(grant, session)) else { return };
         if let Some(open) = self.open.get_mut(&name) {
@@ -145,9 +161,15 @@ impl Tokens {
     /// Forgets a grant: its open tokens are closed. What it has asked for and the broker knows of goes on without it. Returns its answer, if it waits for one: nothing
     /// is known then of a change that was under way.
     pub(super) fn forget(&mut self, grant: u64) -> Option<KeyReply> {
-        let held: Vec<u32> =
-            self.held.range((grant, 0)..=(grant, u32::MAX)).map(|((_, number), _)| *number).collect();
-        held.into_iter().for_each(|number| self.close(grant, number));
+        let held: Vec<(u32, TokenId)> = self
+            .held
+            .range((grant, 0)..=(grant, u32::MAX))
+            .map(|((_, number), name)| (*number, name.0))
+            .collect();
+        for (number, token) in held {
+            self.close(grant, number);
+            self.closed.push((grant, token));
+        }
         let (ticket, job) = self.jobs.iter_mut().find(|(_, job)| job.grant == Some(grant))?;
         let (ticket, changes) = (*ticket, matches!(job.stage, Stage::Changing(_) | Stage::Writing(_)));
         job.grant = None;

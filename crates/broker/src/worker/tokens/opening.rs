@@ -44,6 +44,7 @@ impl Tokens {
                 self.numbers = self.numbers.wrapping_add(1).max(1);
             }
             self.held.insert((grant, self.numbers), name);
+            effects.push(self.tell_held(grant, name.0));
             reply = KeyReply::Opened { session: self.numbers };
         }
         self.end(ticket, Ok(reply), effects);

@@ -35,7 +35,10 @@ impl Tokens {
                 What::Open { name: (TokenId(token.to_be_bytes()), role(officer)), pin: secret(&pin) }
             }
             KeyRequest::CloseToken { session } => {
-                self.close(grant, session);
+                if let Ok(name) = self.name(grant, session) {
+                    self.close(grant, session);
+                    self.closed.push((grant, name.0));
+                }
                 return Ok(None);
             }
             KeyRequest::LoadObject { session, object: of, algorithm, purpose } => {

@@ -19,6 +19,9 @@ device-secret
   32 random bytes of this machine, which open the tokens together with a PIN. Whoever has the store and this file can try \
 PINs as fast as their machines can. A systemd service gets the secret as the credential millstream.device-secret instead. Without it nothing \
 opens the tokens: have a copy of it in a safe place.
+device-secret.tpm
+  The same secret in place of that file, sealed by this machine's TPM with 'millstream token seal'. Nothing opens it but that TPM: /dev/tpmrm0, or the device that MILLSTREAM_TPM names. This needs a \
+millstream that was built with the feature tpm.
 
 Where the service keeps tokens for this user ([tokens] in its policy), the commands work on those: PINs and keys go to one of its workers, and both files are the \
 service's. They don't where --store or MILLSTREAM_STORE names a folder.

@@ -7,7 +7,8 @@ use millstream::modes::Direction;
 
 use super::{Ready, functions, ready};
 use crate::abi::{Mechanism, Place, attributes, bytes, put};
-use crate::mechanism::{self, Way};
+use crate::mechanism::wrapping::{Wrapping, is_for_wrapping};
+use crate::mechanism::{self, Row, Way};
 use crate::module::Module;
 use crate::object::Draft;
 use crate::object::kind::Kind;
@@ -16,7 +17,7 @@ use crate::object::rules;
 use crate::operation::cipher::{self, Ciphering};
 use crate::operation::keys::{self, Base, Generated, GeneratedPair};
 use crate::operation::tls::Connection;
-use crate::refusal::{Outcome, Refusal, demand};
+use crate::refusal::{Outcome, Refusal, demand, refuse};
 use crate::session::Session;
 
 /// Puts a new object where its attributes say.
@@ -162,34 +163,22 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let module = Module::get()?;
-        let session = module.session(handle)?;
-        let place = Place::new(out, out_len)?;
-        let mechanism = Mechanism::read(mechanism)?;
-        let key = session.key(key)?;
-        let what = (CKF_WRAP, CKA_WRAP);
-        let wrong = |Refusal(value)| match value {
-            CKR_KEY_HANDLE_INVALID => Refusal(CKR_WRAPPING_KEY_HANDLE_INVALID),
-            CKR_KEY_TYPE_INCONSISTENT => Refusal(CKR_WRAPPING_KEY_TYPE_INCONSISTENT),
-            value => Refusal(value),
-        };
-        let by = ready(module, &session, &mechanism, what, wrapping, cipher::purpose).map_err(wrong)?;
-        let Ready { row, key: wrapping, engine, .. } = by;
-        // A key that does not leave the service is one that this module is unable to wrap, whatever its attributes promise.
-        let secret = || session.slot.secret(&key).map_err(|Refusal(value)| match value {
-            CKR_KEY_UNEXTRACTABLE => Refusal(CKR_KEY_NOT_WRAPPABLE),
-            value => Refusal(value),
-        });
-        let text = keys::to_wrap(module.features, &key.attributes(), &wrapping.attributes(), secret)?;
-        let running = Ciphering::begin(row, &mechanism, engine, Direction::Encrypt)?;
-        if place.takes(running.finish_len(text.len()).0)? {
-            let wrapped = running.finish(&text).map_err(|Refusal(value)| match value {
-                CKR_DATA_LEN_RANGE => Refusal(CKR_KEY_SIZE_RANGE),
-                value => Refusal(value),
-            })?;
-            place.give(&wrapped)?;
-        }
-        Ok(())
+        let (mechanism, place) = (Mechanism::read(mechanism)?, Place::new(out, out_len)?);
+        wrap(handle, &mechanism, [wrapping, key], None, place)
+    }
+
+    fn C_WrapKeyAuthenticated(
+        handle: CK_SESSION_HANDLE,
+        mechanism: *mut CK_MECHANISM,
+        wrapping: CK_OBJECT_HANDLE,
+        key: CK_OBJECT_HANDLE,
+        aad: *mut CK_BYTE,
+        aad_len: CK_ULONG,
+        out: *mut CK_BYTE,
+        out_len: *mut CK_ULONG,
+    ) {
+        let (mechanism, place) = (Mechanism::read(mechanism)?, Place::new(out, out_len)?);
+        wrap(handle, &mechanism, [wrapping, key], Some(bytes(aad, aad_len)?), place)
     }
 
     fn C_UnwrapKey(
@@ -202,19 +191,132 @@ functions! {
         count: CK_ULONG,
         key: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = Module::get()?;
-        let session = module.session(handle)?;
-        demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-        let mechanism = Mechanism::read(mechanism)?;
         let (wrapped, template) = (bytes(wrapped, wrapped_len)?, attributes(template, count)?);
-        let what = (CKF_UNWRAP, CKA_UNWRAP);
-        let wrong = |Refusal(value)| match value {
-            CKR_KEY_HANDLE_INVALID => Refusal(CKR_UNWRAPPING_KEY_HANDLE_INVALID),
-            CKR_KEY_TYPE_INCONSISTENT => Refusal(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT),
-            value => Refusal(value),
-        };
-        let by = ready(module, &session, &mechanism, what, unwrapping, cipher::purpose).map_err(wrong)?;
-        let draft = keys::unwrap(module.features, &mechanism, by.engine, wrapped, &template)?;
-        put(key, keep(&session, draft)?)
+        let mechanism = Mechanism::read(mechanism)?;
+        unwrap(handle, &mechanism, unwrapping, (wrapped, None), &template, key)
     }
+
+    fn C_UnwrapKeyAuthenticated(
+        handle: CK_SESSION_HANDLE,
+        mechanism: *mut CK_MECHANISM,
+        unwrapping: CK_OBJECT_HANDLE,
+        wrapped: *mut CK_BYTE,
+        wrapped_len: CK_ULONG,
+        template: *mut CK_ATTRIBUTE,
+        count: CK_ULONG,
+        aad: *mut CK_BYTE,
+        aad_len: CK_ULONG,
+        key: *mut CK_OBJECT_HANDLE,
+    ) {
+        let (wrapped, template) = (bytes(wrapped, wrapped_len)?, attributes(template, count)?);
+        let (mechanism, aad) = (Mechanism::read(mechanism)?, bytes(aad, aad_len)?);
+        unwrap(handle, &mechanism, unwrapping, (wrapped, Some(aad)), &template, key)
+    }
+}
+
+/// Returns how a mechanism wraps with associated data; none where a cipher does that without.
+///
+/// # Errors
+/// `CKR_MECHANISM_INVALID` for a mechanism that has no associated data where there is some.
+fn authenticated(row: &Row, mechanism: &Mechanism<'_>, aad: Option<&[u8]>) -> Outcome<Option<Wrapping>> {
+    let is_gcm = row.way == Way::Gcm;
+    match (row.way, aad) {
+        (Way::Gcm | Way::ChaCha, Some(aad)) => Wrapping::read(mechanism, is_gcm, aad).map(Some),
+        (Way::Gcm, None) if is_for_wrapping(mechanism) => Wrapping::read(mechanism, true, &[]).map(Some),
+        (_, None) => Ok(None),
+        (_, Some(_)) => refuse(CKR_MECHANISM_INVALID),
+    }
+}
+
+/// Wraps the second of two keys with the first.
+fn wrap(
+    handle: CK_SESSION_HANDLE,
+    mechanism: &Mechanism<'_>,
+    [wrapping, key]: [CK_OBJECT_HANDLE; 2],
+    aad: Option<&[u8]>,
+    place: Place,
+) -> Outcome {
+    let module = Module::get()?;
+    let session = module.session(handle)?;
+    let key = session.key(key)?;
+    let wrong = |Refusal(value)| match value {
+        CKR_KEY_HANDLE_INVALID => Refusal(CKR_WRAPPING_KEY_HANDLE_INVALID),
+        CKR_KEY_TYPE_INCONSISTENT => Refusal(CKR_WRAPPING_KEY_TYPE_INCONSISTENT),
+        value => Refusal(value),
+    };
+    let what = (CKF_WRAP, CKA_WRAP);
+    let by = ready(module, &session, mechanism, what, wrapping, cipher::purpose).map_err(wrong)?;
+    let Ready { row, key: wrapping, engine, .. } = by;
+    let with_data = authenticated(row, mechanism, aad)?;
+    // A key that does not leave the service is one that this module is unable to wrap, whatever its attributes promise.
+    let secret = || {
+        session.slot.secret(&key).map_err(|Refusal(value)| match value {
+            CKR_KEY_UNEXTRACTABLE => Refusal(CKR_KEY_NOT_WRAPPABLE),
+            value => Refusal(value),
+        })
+    };
+    let text = keys::to_wrap(module.features, &key.attributes(), &wrapping.attributes(), secret)?;
+    let wrapped = match with_data {
+        Some(with_data) => {
+            if !place.takes(with_data.wrapped_len(text.len()))? {
+                return Ok(());
+            }
+            with_data.wrap(&engine, &text)
+        }
+        None => {
+            let running = Ciphering::begin(row, mechanism, engine, Direction::Encrypt)?;
+            if !place.takes(running.finish_len(text.len()).0)? {
+                return Ok(());
+            }
+            running.finish(&text)
+        }
+    };
+    let wrapped = wrapped.map_err(|Refusal(value)| match value {
+        CKR_DATA_LEN_RANGE => Refusal(CKR_KEY_SIZE_RANGE),
+        value => Refusal(value),
+    });
+    place.give(&wrapped?)
+}
+
+/// Makes a key of a wrapped one, which has associated data or none.
+///
+/// # Safety
+/// As `abi` says, for `key`.
+unsafe fn unwrap(
+    handle: CK_SESSION_HANDLE,
+    mechanism: &Mechanism<'_>,
+    unwrapping: CK_OBJECT_HANDLE,
+    (wrapped, aad): (&[u8], Option<&[u8]>),
+    template: &[(CK_ATTRIBUTE_TYPE, &[u8])],
+    key: *mut CK_OBJECT_HANDLE,
+) -> Outcome {
+    let module = Module::get()?;
+    let session = module.session(handle)?;
+    demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
+    let wrong = |Refusal(value)| match value {
+        CKR_KEY_HANDLE_INVALID => Refusal(CKR_UNWRAPPING_KEY_HANDLE_INVALID),
+        CKR_KEY_TYPE_INCONSISTENT => Refusal(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT),
+        value => Refusal(value),
+    };
+    let what = (CKF_UNWRAP, CKA_UNWRAP);
+    let by = ready(module, &session, mechanism, what, unwrapping, cipher::purpose).map_err(wrong)?;
+    let with_data = authenticated(by.row, mechanism, aad)?;
+    let draft = keys::unwrap(module.features, template, || match (with_data, aad) {
+        (Some(with_data), Some(_)) => with_data.unwrap(&by.engine, wrapped),
+        (with_data, _) => {
+            let opened = match with_data {
+                Some(with_data) => with_data.unwrap(&by.engine, wrapped),
+                None => Ciphering::begin(by.row, mechanism, by.engine, Direction::Decrypt)?.finish(wrapped),
+            };
+            // A program of version 2.40 knows of no associated data.
+            opened.map_err(|Refusal(value)| match value {
+                CKR_ENCRYPTED_DATA_LEN_RANGE | CKR_WRAPPED_KEY_LEN_RANGE => {
+                    Refusal(CKR_WRAPPED_KEY_LEN_RANGE)
+                }
+                _ => Refusal(CKR_WRAPPED_KEY_INVALID),
+            })
+        }
+    })?;
+    // SAFETY: the program's promise.
+    unsafe { put(key, keep(&session, draft)?) }
 }

@@ -73,6 +73,7 @@ functions! {
                 let mut flags: Vec<&mut bool> = Vec::new();
                 let operations = &mut *operations;
                 flags.extend(operations.sign.as_mut().map(|keyed| &mut keyed.wants_pin));
+                flags.extend(operations.sign_recover.as_mut().map(|keyed| &mut keyed.wants_pin));
                 flags.extend(operations.decrypt.as_mut().map(|keyed| &mut keyed.wants_pin));
                 flags.extend(operations.sign_messages.as_mut().map(|messages| &mut messages.wants_pin));
                 flags.retain(|wants| **wants);
@@ -173,6 +174,12 @@ functions! {
             }
             if ends(CKF_VERIFY) {
                 (operations.verify, operations.expected) = (None, None);
+            }
+            if ends(CKF_SIGN_RECOVER) {
+                operations.sign_recover = None;
+            }
+            if ends(CKF_VERIFY_RECOVER) {
+                operations.verify_recover = None;
             }
             if ends(CKF_MESSAGE_ENCRYPT) {
                 operations.seal = None;

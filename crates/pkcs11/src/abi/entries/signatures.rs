@@ -38,14 +38,14 @@ fn begin(
     Ok(())
 }
 
-fn running(operation: &mut Option<Keyed<Signing>>) -> Outcome<&mut Keyed<Signing>> {
+pub(super) fn running(operation: &mut Option<Keyed<Signing>>) -> Outcome<&mut Keyed<Signing>> {
     let keyed = operation.as_mut().ok_or(Refusal(CKR_OPERATION_NOT_INITIALIZED))?;
     demand(!keyed.wants_pin, CKR_USER_NOT_LOGGED_IN)?;
     Ok(keyed)
 }
 
 /// Takes out what is under way, after its last part.
-fn ended(operation: &mut Option<Keyed<Signing>>, last: &[u8]) -> Outcome<Signing> {
+pub(super) fn ended(operation: &mut Option<Keyed<Signing>>, last: &[u8]) -> Outcome<Signing> {
     running(operation)?;
     let keyed = operation.take().ok_or(Refusal(CKR_OPERATION_NOT_INITIALIZED))?;
     let mut running = keyed.running;
