@@ -1,4 +1,4 @@
-//! What the schemes on module lattices share: room that is cleared, sponges side by side, a transposition.
+//! The parts that the schemes on module lattices share: room that is cleared, sponges side by side, a transposition.
 
 pub(crate) mod side_by_side;
 #[cfg(target_arch = "x86_64")]

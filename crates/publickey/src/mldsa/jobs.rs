@@ -1,4 +1,4 @@
-//! What a lane manager takes: an operation, with its key and its result.
+//! Jobs of a lane manager: an operation, with its key and its result.
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl<'a> PublicKeyJob<'a> {
 pub struct SignJob<'a> {
     /// The private key.
     pub key: &'a PrivateKey,
-    /// How the message is signed.
+    /// The way in which the message is signed.
     pub scheme: Scheme<'a>,
     /// The message, or what the scheme says.
     pub message: &'a [u8],
@@ -86,7 +86,7 @@ impl fmt::Debug for SignJob<'_> {
 pub struct VerifyJob<'a> {
     /// The public key.
     pub key: &'a PublicKey,
-    /// How the message was signed.
+    /// The way in which the message was signed.
     pub scheme: Scheme<'a>,
     /// The message, or what the scheme says.
     pub message: &'a [u8],

@@ -113,7 +113,7 @@ pub(super) fn complete(engine: Engine, set: Set, keys: &mut [Pair<'_>]) {
     }
 }
 
-/// What makes a key pair of its seed.
+/// A key pair to make of its seed.
 pub(super) struct Generate<'a> {
     pub(super) seed: &'a [u8; SEED],
     pub(super) pair: Pair<'a>,

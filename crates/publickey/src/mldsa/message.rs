@@ -10,7 +10,7 @@ use super::set::{CONTEXT_MAX, MU, NAME};
 use super::sponge::Message;
 use crate::Error;
 
-/// How a message is signed. A signature of one scheme never verifies under another, or under another context.
+/// A way to sign a message. A signature of one scheme never verifies under another, or under another context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme<'a> {
     /// ML-DSA: the message itself is signed, within a context of 0 to 255 bytes.
@@ -211,7 +211,7 @@ impl<'m> Input<'m> {
         }
     }
 
-    /// What mu is the hash of, behind the hash of the key.
+    /// Returns the message whose hash is mu: the hash of the key, and all that is signed.
     pub(super) fn behind<'a>(&'a self, key_hash: &'a [u8; 64]) -> Message<'a> {
         Message([key_hash, &self.prefix[..self.prefix_len], self.body(), &[]])
     }

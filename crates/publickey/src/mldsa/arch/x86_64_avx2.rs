@@ -193,7 +193,7 @@ impl Vector for Numbers {
     }
 }
 
-/// Where the bytes of each of eight numbers are, four numbers from the first of 16 bytes and four to the last, and by how many bits the numbers
+/// The places of the bytes of each of eight numbers, four numbers from the first of 16 bytes and four to the last, and by how many bits the numbers
 /// are shifted there.
 const fn field_places(bits: usize) -> [[i32; 8]; 2] {
     let mut all = [[0; 8]; 2];
