@@ -4,7 +4,8 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::device::{DeviceSecret, Origin};
+use crate::device::Origin;
+use crate::secret::DeviceSecret;
 use crate::{Error, File};
 
 /// Returns the path of the store's file in its folder.

@@ -41,15 +41,17 @@ mod error;
 pub mod file;
 pub mod folder;
 mod names;
+mod secret;
 pub mod token;
 pub mod tpm;
 pub mod vault;
 
-pub use device::{CREDENTIAL, DeviceSecret, FILE as DEVICE_FILE, Origin};
+pub use device::{CREDENTIAL, Origin};
 pub use error::Error;
 pub use file::File;
 pub use millstream_protocol::{Attributes, MOST_LABEL_BYTES, usage};
 pub use names::{ObjectId, Role, TokenId};
+pub use secret::{DeviceSecret, FILE as DEVICE_FILE};
 pub use token::Token;
 
 /// The most bytes of a new token's label: PKCS #11 shows no more of it (`CK_TOKEN_INFO`).

@@ -14,7 +14,7 @@ pub(crate) struct Holders(BTreeMap<(u128, u64), Held>);
 pub(crate) struct Held {
     /// The worker that said so.
     pub(crate) worker: usize,
-    /// How often that worker had been started again: another life has nothing open.
+    /// The number of times that worker had been started again: another life has nothing open.
     pub(crate) life: u64,
     /// The times that the grant has it open.
     pub(crate) sessions: u32,

@@ -288,7 +288,7 @@ fn keys_are_used_within_limits() {
     assert_eq!(run(&[mac(first, 0, 32)]), [spent]);
     // The other key has uses left, and the grant has three.
     assert_eq!(run(&[mac(second, 0, 32); 4]), [Status::Ok, Status::Ok, Status::Ok, spent]);
-    // What is no use of a key in a slot is not counted.
+    // Operations that use no key in a slot are not counted.
     let digest = ControlWord { key: 0, opcode: Opcode::Hash as u8, ..mac(0, 0, 32) };
     assert_eq!(run(&[digest]), [Status::Ok]);
 

@@ -3,7 +3,7 @@
 use super::blob::Blob;
 use super::{Pcrs, Tpm, TpmFault};
 use crate::Error;
-use crate::device::DeviceSecret;
+use crate::secret::DeviceSecret;
 
 /// Says that this program can't seal.
 ///

@@ -12,7 +12,8 @@
 //!
 //! Lengths are big-endian. Nothing follows. What is sealed is a word of four bytes, zero, and the secret.
 
-use super::{Pcrs, TpmFault};
+use super::fault::TpmFault;
+use super::pcrs::Pcrs;
 
 const MAGIC: &[u8; 14] = b"millstream tpm";
 

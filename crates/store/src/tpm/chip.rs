@@ -4,7 +4,7 @@
 //! in [`template`]. That key is made anew each time, and no handle of the TPM's memory is kept. The object is bound to this TPM and to its parent, has no password, and counts no
 //! wrong tries; with PCRs, its policy is that they have the values of when it was made.
 //!
-//! What passes between this process and the TPM is encrypted by a session whose salt is encrypted for the storage key, so a bus that is listened to tells nothing. That
+//! A session encrypts the traffic between this process and the TPM. Its salt is encrypted for the storage key, so whoever listens on the bus learns nothing. That
 //! the key is the TPM's own is known by its name, which the file has.
 
 use std::fs::OpenOptions;
@@ -34,7 +34,7 @@ use zeroize::Zeroizing;
 use super::blob::Blob;
 use super::{Pcrs, Tpm, TpmFault};
 use crate::Error;
-use crate::device::DeviceSecret;
+use crate::secret::DeviceSecret;
 
 /// The bytes in front of a sealed secret.
 const HEAD: [u8; 4] = [0; 4];

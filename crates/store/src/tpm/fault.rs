@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{MOST_SECRET_BYTES, Pcrs, VARIABLE};
+use super::names::{MOST_SECRET_BYTES, VARIABLE};
+use super::pcrs::Pcrs;
 
 /// The reason why a TPM did not seal a secret, or did not give it back. The text has the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]

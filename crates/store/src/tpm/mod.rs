@@ -13,6 +13,7 @@ mod chip;
 #[path = "absent.rs"]
 mod chip;
 mod fault;
+mod names;
 mod pcrs;
 
 use std::fmt;
@@ -23,25 +24,14 @@ use std::path::{Path, PathBuf};
 
 use subtle::ConstantTimeEq;
 
-use crate::device::DeviceSecret;
 use crate::file::create::make_whole;
+use crate::secret::DeviceSecret;
 use crate::{DEVICE_FILE, Error};
 use blob::Blob;
 pub use blob::MOST_BYTES;
 pub use fault::TpmFault;
+pub use names::{DEVICE, FILE, MOST_SECRET_BYTES, VARIABLE};
 pub use pcrs::Pcrs;
-
-/// The name of the file with the sealed secret, beside a store.
-pub const FILE: &str = "device-secret.tpm";
-
-/// The device that Linux makes for a TPM, with a resource manager, so that programs don't get in each other's way.
-pub const DEVICE: &str = "/dev/tpmrm0";
-
-/// The variable that names another device, or an emulator.
-pub const VARIABLE: &str = "MILLSTREAM_TPM";
-
-/// The most bytes of a secret that a TPM seals: it takes 128, and four say which counter belongs to the secret.
-pub const MOST_SECRET_BYTES: usize = 124;
 
 /// A TPM.
 #[derive(Clone, Debug, PartialEq, Eq)]

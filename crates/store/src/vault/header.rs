@@ -36,8 +36,8 @@ use millstream_engines::hkdf::Hkdf;
 use millstream_engines::{Error as EngineError, InOut};
 use zeroize::Zeroizing;
 
-use crate::device::DeviceSecret;
 use crate::names::{Role, TokenId};
+use crate::secret::DeviceSecret;
 use crate::{Error, MOST_TOKEN_LABEL_BYTES};
 
 /// The version of headers that this crate writes.

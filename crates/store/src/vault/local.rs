@@ -9,8 +9,8 @@ use super::header::{Cost, Header, Master};
 use super::sealed::{Entries, Entry, Sealer};
 use super::{Change, Records, Secret, Session, Vault};
 use crate::Error;
-use crate::device::DeviceSecret;
 use crate::names::{ObjectId, Role, TokenId};
+use crate::secret::DeviceSecret;
 
 /// Makes and opens tokens in this process.
 #[derive(Clone, Debug)]
