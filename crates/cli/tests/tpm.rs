@@ -280,7 +280,7 @@ fn the_service_opens_its_tokens_by_the_tpm() {
     let store = tokens.0.path("store").display().to_string();
     tokens.0.write(
         "policy",
-        format!("[tokens]\nstore = \"{store}\"\nusers = [\"root\"]\nmanagers = [\"root\"]\n"),
+        format!("[default]\nattaches_per_s = 0\nworkers = 0\n[tokens]\nstore = \"{store}\"\nusers = [\"root\"]\nmanagers = [\"root\"]\n"),
     );
     let serve = |chip: &Chip| {
         let mut serve = Command::new(MILLSTREAM);
