@@ -3,7 +3,7 @@
 //! AES-GCM takes three structures: that of one message (`CK_GCM_MESSAGE_PARAMS`), whose tag is apart, that of wrapping (`CK_GCM_WRAP_PARAMS`), and that of
 //! encryption (`CK_GCM_PARAMS`), with which the tag follows the ciphertext. ChaCha20-Poly1305 has the first and the last of these.
 //!
-//! Ref. PKCS #11 v3.2 §5.18 (C_WrapKeyAuthenticated, C_UnwrapKeyAuthenticated), §6.13.3, §6.63.
+//! Ref. PKCS #11 v3.2 §5.18 (C_WrapKeyAuthenticated, C_UnwrapKeyAuthenticated), §6 (the parameters of AES-GCM and of ChaCha20-Poly1305).
 //!
 //! # Safety
 //! As of `parameters.rs`.
