@@ -170,7 +170,7 @@ fn list_left_out(pipeline: &mut Pipeline) {
     if pipeline.whole && !pipeline.deep {
         LONG.iter().for_each(|long| println!("left to --deep: {} ({}...)", long.what, long.tests));
         miri::DEEP.iter().for_each(|name| println!("left to --deep: miri over {name}"));
-        println!("left to --deep: AArch64's portable code, under qemu");
+        println!("left to --deep: AArch64's longest suites and its portable code, under qemu");
         DEEP.iter().for_each(|(name, _)| println!("left to --deep: {name}"));
     }
 }
