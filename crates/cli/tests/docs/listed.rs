@@ -27,6 +27,10 @@ pub const NOT_RUN: &[(At, &str)] = &[
         ("operations.md", "millstream doctor "),
         "shows a user without a grant on one machine; crates/cli/tests/doctor.rs runs it",
     ),
+    (
+        ("tokens.md", "millstream token seal "),
+        "needs a TPM; crates/cli/tests/tpm.rs runs it with an emulator",
+    ),
     (("tokens.md", "openssl storeutl "), TOKENS_OF_SERVICE),
     (("tokens.md", "openssl req "), TOKENS_OF_SERVICE),
     (("tokens.md", "openssl dgst "), TOKENS_OF_SERVICE),
