@@ -10,6 +10,7 @@ use aws_lc_sys as lc;
 use der::Reader;
 use der::asn1::UintRef;
 use millstream::publickey::ecdsa::Curve;
+use millstream::publickey::{mldsa, mlkem};
 
 /// The message of a signature: as long as a TLS transcript's digest with its context.
 pub const MESSAGE: &[u8] = &[0x4d; 32];
@@ -22,11 +23,18 @@ pub enum Algorithm {
     Ec(Curve),
     /// With the bits of the modulus. Signatures are those of PKCS#1 v1.5 with SHA-256.
     Rsa(usize),
+    MlKem(mlkem::Set),
+    /// Signatures are pure, without a context, and hedged.
+    MlDsa(mldsa::Set),
 }
 
 /// An operation that is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
+    /// Making a key pair.
+    Generate,
+    Encapsulate,
+    Decapsulate,
     Agree,
     Sign,
     /// Verification, of a right signature or of a damaged one.
@@ -41,7 +49,7 @@ pub struct Case {
 
 impl Case {
     pub fn all() -> Vec<Case> {
-        use Operation::{Agree, Sign, Verify};
+        use Operation::{Agree, Decapsulate, Encapsulate, Generate, Sign, Verify};
         let mut all = Vec::new();
         let mut add = |algorithm, operations: &[Operation]| {
             all.extend(operations.iter().map(|&operation| Case { algorithm, operation }));
@@ -50,6 +58,9 @@ impl Case {
         add(Algorithm::Ed25519, &[Sign, Verify]);
         Curve::ALL.into_iter().for_each(|curve| add(Algorithm::Ec(curve), &[Sign, Verify, Agree]));
         [2048, 3072, 4096].into_iter().for_each(|bits| add(Algorithm::Rsa(bits), &[Sign, Verify]));
+        let kem = [Generate, Encapsulate, Decapsulate];
+        mlkem::Set::ALL.into_iter().for_each(|set| add(Algorithm::MlKem(set), &kem));
+        mldsa::Set::ALL.into_iter().for_each(|set| add(Algorithm::MlDsa(set), &[Generate, Sign, Verify]));
         all
     }
 
@@ -60,8 +71,13 @@ impl Case {
             Algorithm::Ed25519 => "ed25519".to_owned(),
             Algorithm::Ec(curve) => format!("p{}", curve.bits()),
             Algorithm::Rsa(bits) => format!("rsa-{bits}"),
+            Algorithm::MlKem(set) => set.name().to_owned(),
+            Algorithm::MlDsa(set) => set.name().to_owned(),
         };
         let operation = match self.operation {
+            Operation::Generate => "generate",
+            Operation::Encapsulate => "encapsulate",
+            Operation::Decapsulate => "decapsulate",
             Operation::Agree => "agree",
             Operation::Sign => "sign",
             Operation::Verify => "verify",
@@ -76,7 +92,7 @@ pub struct Material {
     pub private: Vec<u8>,
     /// The private key of the peer in an agreement.
     pub peer: Vec<u8>,
-    /// The signature that is verified, with both numbers of ECDSA at full length.
+    /// The signature that is verified, with both numbers of ECDSA at full length; of ML-KEM the ciphertext that is decapsulated.
     pub signature: Vec<u8>,
 }
 
@@ -95,6 +111,8 @@ impl Material {
         let len = match algorithm {
             Algorithm::X25519 | Algorithm::Ed25519 => 32,
             Algorithm::Ec(curve) => curve.bytes(),
+            Algorithm::MlKem(_) => mlkem::SEED,
+            Algorithm::MlDsa(_) => mldsa::SEED,
             Algorithm::Rsa(bits) => {
                 return Ok(Material { private: rsa_key(bits)?, peer: Vec::new(), signature: Vec::new() });
             }
@@ -121,9 +139,19 @@ impl Material {
                   \x04\x49\x30\x47\x02\x01\x01\x04\x42"
             }
             Algorithm::Rsa(_) => b"",
+            Algorithm::MlKem(set) => return of_seed(&[4, 4, 1 + set as u8], private),
+            Algorithm::MlDsa(set) => return of_seed(&[4, 3, 17 + set as u8], private),
         };
         [before, private].concat()
     }
+}
+
+/// Encodes the seed of a key of NIST's, whose object identifier ends so: RFC 9881 §6, RFC 9935 §6.
+fn of_seed(end: &[u8], seed: &[u8]) -> Vec<u8> {
+    let identifier = [b"\x60\x86\x48\x01\x65\x03", end].concat();
+    let wrap = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
+    let algorithm = wrap(0x30, &wrap(6, &identifier));
+    wrap(0x30, &[&[2, 1, 0], &algorithm[..], &wrap(4, &wrap(0x80, seed))].concat())
 }
 
 /// Makes an RSA key.

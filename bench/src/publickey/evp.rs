@@ -11,9 +11,11 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::null_mut;
 
 use aws_lc_sys as lc;
+use millstream::publickey::mldsa;
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, encoded_signature};
+use super::lattice::Calls;
 use crate::peers::dl::Library;
 use crate::peers::openssl::api;
 
@@ -47,27 +49,29 @@ const ANOTHER: &str = "LIBCRYPTO";
 /// A library.
 pub struct Evp {
     api: &'static Api,
+    /// The calls for ML-KEM, and for making keys.
+    more: Option<&'static Calls>,
     name: String,
 }
 
 /// Returns every library that is there, and a line for each that is missing.
 pub fn libraries() -> (Vec<Evp>, Vec<String>) {
     let (mut present, mut absent) = (Vec::new(), Vec::new());
-    match Library::open("libcrypto.so.3").and_then(Api::loaded) {
-        Ok(api) => present.push(Evp::new(api, "openssl-system")),
+    match Library::open("libcrypto.so.3").and_then(|library| Ok((Api::loaded(library)?, library))) {
+        Ok((api, library)) => present.push(Evp::new(api, Calls::of(library), "openssl-system")),
         Err(why) => absent.push(format!("openssl (system): {why}")),
     }
     if let Ok(path) = std::env::var(ANOTHER) {
-        match Library::open(&path).and_then(Api::loaded) {
-            Ok(api) => present.push(Evp::new(api, "openssl-another")),
+        match Library::open(&path).and_then(|library| Ok((Api::loaded(library)?, library))) {
+            Ok((api, library)) => present.push(Evp::new(api, Calls::of(library), "openssl-another")),
             Err(why) => absent.push(format!("openssl ({ANOTHER}): {why}")),
         }
     }
     #[cfg(feature = "openssl-src")]
-    present.push(Evp::new(Api::linked(), "openssl-3.6"));
+    present.push(Evp::new(Api::linked(), None, "openssl-3.6"));
     #[cfg(not(feature = "openssl-src"))]
     absent.push("openssl-3.6: not built in; build with --features openssl-src (four minutes)".to_owned());
-    present.push(Evp::new(aws_lc(), "aws-lc"));
+    present.push(Evp::new(aws_lc(), Some(Calls::of_aws_lc()), "aws-lc"));
     (present, absent)
 }
 
@@ -103,8 +107,9 @@ fn aws_lc() -> Api {
 }
 
 impl Evp {
-    fn new(api: Api, name: &str) -> Evp {
-        let mut library = Evp { api: Box::leak(Box::new(api)), name: name.to_owned() };
+    fn new(api: Api, more: Option<Calls>, name: &str) -> Evp {
+        let more = more.map(|calls| &*Box::leak(Box::new(calls)));
+        let mut library = Evp { api: Box::leak(Box::new(api)), more, name: name.to_owned() };
         if let Some(version) = library.version().strip_prefix("OpenSSL ")
             && let [major, minor, ..] = version.split(['.', ' ']).collect::<Vec<_>>()[..]
         {
@@ -133,26 +138,42 @@ impl Evp {
     /// Returns the row of a case; none if the library does not have the algorithm.
     pub fn row(&self, case: &Case, material: &Material) -> Option<Row> {
         let api = self.api;
-        let key = self.key(&material.encoded(case.algorithm, &material.private))?;
+        if case.operation == Operation::Generate {
+            let (name, call) = self.more?.generate(case)?;
+            return self.row_of(name, call);
+        }
+        let encoded = material.encoded(case.algorithm, &material.private);
+        let key = self.key(&encoded).or_else(|| {
+            self.more?.raw_key(millstream::features().ok()?, case.algorithm, &material.private)
+        })?;
         match (case.algorithm, case.operation) {
-            (Algorithm::Ed25519, Operation::Sign) => self.row_of("EVP_DigestSign", move |out| {
-                let mut len = 64;
-                out.resize(len, 0);
-                // SAFETY: see the top; a signature has 64 bytes.
-                unsafe {
-                    let ctx = (api.EVP_MD_CTX_new)();
-                    ok((api.EVP_DigestSignInit)(ctx, null_mut(), null_mut(), null_mut(), key));
-                    ok((api.EVP_DigestSign)(
-                        ctx,
-                        out.as_mut_ptr(),
-                        &mut len,
-                        MESSAGE.as_ptr(),
-                        MESSAGE.len(),
-                    ));
-                    (api.EVP_MD_CTX_free)(ctx);
-                }
-            }),
-            (Algorithm::Ed25519, _) => {
+            (Algorithm::MlKem(set), _) => {
+                // SAFETY: see the top.
+                let context = unsafe { (api.EVP_PKEY_CTX_new)(key, null_mut()) };
+                let (name, call) = self.more?.encapsulation(set, case, context, material);
+                self.row_of(name, call)
+            }
+            (Algorithm::Ed25519 | Algorithm::MlDsa(_), Operation::Sign) => {
+                self.row_of("EVP_DigestSign", move |out| {
+                    let mut len = mldsa::MAX_SIGNATURE;
+                    out.resize(len, 0);
+                    // SAFETY: see the top; no signature is longer.
+                    unsafe {
+                        let ctx = (api.EVP_MD_CTX_new)();
+                        ok((api.EVP_DigestSignInit)(ctx, null_mut(), null_mut(), null_mut(), key));
+                        ok((api.EVP_DigestSign)(
+                            ctx,
+                            out.as_mut_ptr(),
+                            &mut len,
+                            MESSAGE.as_ptr(),
+                            MESSAGE.len(),
+                        ));
+                        (api.EVP_MD_CTX_free)(ctx);
+                    }
+                    out.truncate(len);
+                })
+            }
+            (Algorithm::Ed25519 | Algorithm::MlDsa(_), _) => {
                 let signature = material.signature.clone();
                 self.row_of("EVP_DigestVerify", move |out| {
                     let (at, len) = (signature.as_ptr(), signature.len());
@@ -229,6 +250,6 @@ impl Evp {
     }
 }
 
-fn ok(result: c_int) {
+pub fn ok(result: c_int) {
     assert_eq!(result, 1, "the library refused what it is documented to take");
 }

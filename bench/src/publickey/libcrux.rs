@@ -58,7 +58,7 @@ pub fn row(features: Features, case: &Case, material: &Material) -> Option<Row> 
                         assert!(libcrux_p256::ecdsa_sign_p256_sha2(out, len, MESSAGE, &private, &nonce));
                     })
                 }
-                Operation::Verify => {
+                _ => {
                     let public = public(&private)?[1..].to_vec();
                     Row::new(NAME, "ecdsa_verif_p256_sha2", 1, move |out| {
                         let (r, s) = signature.split_at(32);

@@ -3,16 +3,17 @@
 use millstream::Features;
 use millstream::hash::Hash;
 use millstream::publickey::rsa::{Components, Job, PublicJob};
-use millstream::publickey::{Error, ecdh, ecdsa, ed25519, rsa, x25519};
+use millstream::publickey::{Error, ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, numbers};
+use super::lattice;
 
 /// The operations that are in flight at once.
 pub const MANY: usize = 8;
 
 /// A source that counts: nonces need not be secret here.
-struct Counter(u8);
+pub struct Counter(pub u8);
 
 impl millstream::publickey::Random for Counter {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
@@ -32,7 +33,7 @@ pub fn rsa_key(features: Features, encoded: &[u8]) -> Result<rsa::PrivateKey, St
     rsa::PrivateKey::new(features, &components).map_err(|e| e.to_string())
 }
 
-/// Makes the signature that is verified.
+/// Makes the signature that is verified, or the ciphertext that is decapsulated.
 pub fn signature(features: Features, algorithm: Algorithm, material: &Material) -> Result<Vec<u8>, String> {
     let text = |e: Error| e.to_string();
     Ok(match algorithm {
@@ -50,6 +51,14 @@ pub fn signature(features: Features, algorithm: Algorithm, material: &Material) 
             key.sign_pkcs1(Hash::Sha256, MESSAGE, &mut signature).map_err(text)?;
             signature
         }
+        Algorithm::MlKem(set) => {
+            let key = mlkem::PrivateKey::new(features, set, &material.private).map_err(text)?;
+            key.public_key().encapsulate_message(&[0x7b; mlkem::MESSAGE]).0
+        }
+        Algorithm::MlDsa(set) => {
+            let key = mldsa::PrivateKey::new(features, set, &material.private).map_err(text)?;
+            key.sign(MESSAGE, &mut Counter(9)).map_err(text)?
+        }
     })
 }
 
@@ -60,11 +69,13 @@ pub fn rows(features: Features, case: &Case, material: &Material) -> Result<Vec<
         Algorithm::Ed25519 => ed25519_rows(features, case, material),
         Algorithm::Ec(curve) => ec_rows(features, curve, case, material),
         Algorithm::Rsa(_) => rsa_rows(features, case, material),
+        Algorithm::MlKem(set) => lattice::kem_rows(features, set, case, material),
+        Algorithm::MlDsa(set) => lattice::dsa_rows(features, set, case, material),
     }
     .map_err(|e| e.to_string())
 }
 
-fn verdict<E>(result: &Result<(), E>) -> [u8; 1] {
+pub fn verdict<E>(result: &Result<(), E>) -> [u8; 1] {
     [u8::from(result.is_ok())]
 }
 
@@ -136,7 +147,7 @@ fn ec_rows(
             Operation::Verify => Row::new("millstream", one, 1, move |out| {
                 out.extend(verdict(&public.verify(&hashed(), &signature)));
             }),
-            Operation::Agree => Row::new("millstream", one, 1, move |out| {
+            _ => Row::new("millstream", one, 1, move |out| {
                 out.extend(&*key.agree(&peer).expect("one curve"));
             }),
         }
@@ -158,7 +169,7 @@ fn ec_rows(
                 lanes.verify(&mut jobs);
                 jobs.iter().for_each(|job| out.extend(verdict(&job.result)));
             }),
-            Operation::Agree => Row::new("millstream", many, MANY, move |out| {
+            _ => Row::new("millstream", many, MANY, move |out| {
                 let mut jobs: [_; MANY] = std::array::from_fn(|_| ecdh::AgreeJob::new(&key, &peer));
                 lanes.agree(&mut jobs);
                 jobs.iter().for_each(|job| out.extend(&**job.result.as_ref().expect("one curve")));

@@ -36,6 +36,17 @@ const GOALS: &[(&str, usize, &str, f64)] = &[
     ("rsa-2048-verify", 1, "openssl", 1.0),
     ("rsa-3072-sign", 1, "openssl", 1.0),
     ("rsa-4096-sign", 1, "openssl", 1.0),
+    ("ml-kem-768-generate", 8, "aws-lc", 1.8),
+    ("ml-kem-768-encapsulate", 8, "aws-lc", 2.0),
+    ("ml-kem-768-decapsulate", 8, "aws-lc", 3.0),
+    ("ml-kem-768-generate", 1, "aws-lc", 1.0),
+    ("ml-kem-768-encapsulate", 1, "aws-lc", 1.0),
+    ("ml-kem-768-decapsulate", 1, "aws-lc", 1.0),
+    ("ml-dsa-65-sign", 8, "aws-lc", 2.0),
+    ("ml-dsa-65-sign", 8, "openssl-4", 10.0),
+    ("ml-dsa-65-verify", 8, "aws-lc", 5.0),
+    ("ml-dsa-65-sign", 1, "aws-lc", 1.0),
+    ("ml-dsa-65-verify", 1, "aws-lc", 1.0),
 ];
 
 fn ours(measured: &Measured) -> impl Iterator<Item = &Row> {
