@@ -223,11 +223,11 @@ pub struct Calls {
     free: unsafe extern "C" fn(Ptr),
 }
 
-/// How a context for making keys is made.
+/// The way to make a context for making keys.
 enum New {
-    /// By the name of the algorithm.
+    /// OpenSSL takes the name of the algorithm.
     ByName(unsafe extern "C" fn(Ptr, *const c_char, *const c_char) -> Ptr),
-    /// By AWS-LC's numbers.
+    /// AWS-LC takes numbers of its own.
     AwsLc,
 }
 

@@ -84,7 +84,7 @@ struct Running {
 
 impl Running {
     fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(millstream_testkit::memory()).unwrap();
         let (file, store) = (folder.path().join("policy.toml"), folder.path().join("tokens"));
         std::fs::write(&file, format!("[default]\nattaches_per_s = 0\n[tokens]\nstore = {store:?}\n"))
             .unwrap();

@@ -16,6 +16,13 @@ pub use program::copy_program;
 pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;
 
+/// Returns a place for the stores of tests that do not test durability: memory, where there is such a file system. Each change of a store waits for
+/// the disk, which a busy machine lets wait for seconds.
+pub fn memory() -> std::path::PathBuf {
+    let memory = std::path::Path::new("/dev/shm");
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+}
+
 /// Returns bytes from hexadecimal text; blanks are ignored.
 ///
 /// # Panics

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -30,12 +30,8 @@ const NOBODY: u32 = 65534;
 pub struct Kept(tempfile::TempDir);
 
 impl Kept {
-    /// Makes the folder in memory, where there is such a file system. Each change of a store waits for the disk, which a busy machine lets wait for
-    /// seconds; that nothing is lost with the power is tested in the crate of the store.
     pub fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        Kept(tempfile::tempdir_in(folder).unwrap())
+        Kept(tempfile::tempdir_in(millstream_testkit::memory()).unwrap())
     }
 
     fn store(&self) -> PathBuf {

@@ -81,7 +81,7 @@ pub fn alone(test: &str, body: impl FnOnce(&Bed)) {
         let socket = env::var_os("MILLSTREAM_SOCKET").unwrap();
         return body(&Bed(Path::new(&socket).parent().unwrap().to_owned()));
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir_in(millstream_testkit::memory()).unwrap();
     let run = Command::new(env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
         .env("MILLSTREAM_SOCKET", folder.path().join("socket"))
