@@ -30,9 +30,7 @@ struct Tokens(Place);
 
 impl Tokens {
     fn new() -> Self {
-        let place = Place::new();
-        place.key("pin", "1234\n");
-        place.key("so", "officer\n");
+        let place = Place::with_pins();
         let run = |line: &str| place.words(&format!("{line} --store store")).good();
         run("token init web --so-pin-file so --pin-file pin");
         for (kind, _) in KINDS {

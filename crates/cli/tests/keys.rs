@@ -11,9 +11,7 @@ struct Tokens(Place);
 
 impl Tokens {
     fn new() -> Self {
-        let place = Place::new();
-        place.key("pin", "1234\n");
-        place.key("so", "officer\n");
+        let place = Place::with_pins();
         let tokens = Tokens(place);
         tokens.run("token init web --so-pin-file so --pin-file pin").good();
         tokens

@@ -82,10 +82,7 @@ struct Tokens(Place);
 
 impl Tokens {
     fn new() -> Self {
-        let place = Place::new();
-        place.key("pin", "1234\n");
-        place.key("so", "officer\n");
-        Tokens(place)
+        Tokens(Place::with_pins())
     }
 
     /// Runs a command with the TPM of that name.

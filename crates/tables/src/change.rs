@@ -94,8 +94,9 @@ pub fn rewrite(
         let changed = RecordBatch::try_new(schema.clone(), columns);
         sink.write(&changed.map_err(|error| Error::write(format, error))?)?;
         rows += batch.num_rows() as u64;
-        told(table.read().saturating_sub(before));
-        before = before.max(table.read());
+        let read = table.read().max(before);
+        told(read - before);
+        before = read;
     }
     sink.finish()?;
     Ok(rows)

@@ -22,6 +22,14 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
+    /// Makes one with the PINs of tokens in it: the user's in the file `pin`, and the officer's in `so`.
+    pub fn with_pins() -> Self {
+        let place = Place::new();
+        place.key("pin", "1234\n");
+        place.key("so", "officer\n");
+        place
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -31,7 +31,7 @@ impl Hash {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         let known = hash::Hash::ALL.map(hash::Hash::name);
         let hash = named(&known, &self.algorithm, "hash").map(|at| hash::Hash::ALL[at])?;
-        let ends = Ends::open(&self.table, [&self.key])?;
+        let ends = Ends::open(&self.table, &self.key)?;
         let encoding = ends.encoding(self.encoding, Encoding::Hex);
         if let Some(name) = &self.key.isolated {
             let key = self.key.attach(name, hash)?;
@@ -49,7 +49,7 @@ impl Hash {
 
 impl Seal {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let ends = Ends::open(&self.table, [&self.cipher.key])?;
+        let ends = Ends::open(&self.table, &self.cipher.key)?;
         let encoding = ends.encoding(self.encoding, Encoding::Base64);
         let sealer = self.cipher.sealer(context)?;
         ends.rewrite(&|column, aad, _| sealer.seal(column, aad, encoding), |change| {
@@ -61,7 +61,7 @@ impl Seal {
 
 impl Open {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let ends = Ends::open(&self.table, [&self.cipher.key])?;
+        let ends = Ends::open(&self.table, &self.cipher.key)?;
         let sealer = self.cipher.sealer(context)?;
         let on_error = if self.null_failed { OnError::Null } else { OnError::Fail };
         let opened = |column: &ArrayData, aad: Parameter<'_>, text: bool| {
@@ -175,12 +175,12 @@ struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
-    fn open(table: &'a Table, keys: [&Key; 1]) -> Result<Self, Error> {
+    fn open(table: &'a Table, key: &Key) -> Result<Self, Error> {
         let delimiter = u8::try_from(table.delimiter).ok().filter(u8::is_ascii);
         let delimiter =
             delimiter.ok_or_else(|| Error::Usage("--delimiter: give a character of ASCII".into()))?;
         let path = cautions::file(Some(&table.output));
-        cautions::spare_secrets(path, &keys.map(|key| ("key file", key.key_file.as_deref())))?;
+        cautions::spare_secrets(path, &[("key file", key.key_file.as_deref())])?;
         let input = Input::operand(table.input.as_os_str())?;
         let output = match path {
             Some(path) => Output::as_private_as(path, &input.file)?,
@@ -216,12 +216,12 @@ impl<'a> Ends<'a> {
         let out = BufWriter::with_capacity(1 << 20, self.output.file());
         let done =
             tables::rewrite(&mut self.opened, out, &self.writing, &change, &|bytes| progress.advance(bytes));
+        progress.finish(done.is_ok());
         let output = self.output.name();
         done.map_err(|error| match error {
             error @ tables::Error::Write { .. } => failed(&output, error),
             error => failed(&self.name, error),
         })?;
-        progress.finish(true);
         self.output.finish()
     }
 }
