@@ -254,7 +254,7 @@ fn files_that_may_not_be_read_are_told_and_passed_over() {
     allow("", 0o755);
     // The program may lie where nobody else comes to.
     let program = place.path("millstream");
-    std::fs::copy(MILLSTREAM, &program).unwrap();
+    millstream_testkit::copy_program(MILLSTREAM.as_ref(), &program);
     let mut command = Command::new(&program);
     command.args(["digest", "-a", "sha256"]).args(&files).current_dir(place.path(""));
     if rustix::process::geteuid().is_root() {

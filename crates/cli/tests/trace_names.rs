@@ -17,7 +17,7 @@ fn names_that_are_not_utf8_are_in_the_json_of_a_trace() {
     let place = Place::new();
     let name = OsStr::from_bytes(b"tru\xe9");
     let program = place.path("").join(name);
-    std::fs::copy("/usr/bin/true", &program).unwrap();
+    millstream_testkit::copy_program("/usr/bin/true".as_ref(), &program);
     let options = ["trace", "-q", "--json", "--report", "told"].map(OsString::from);
     let words = options.into_iter().chain([program.clone().into(), OsString::from("caf\u{e9}"), name.into()]);
     place.millstream(words).good();

@@ -102,7 +102,7 @@ impl Stage {
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
         for (name, mode) in [("plain", 0o755), ("raised", 0o4755)] {
-            fs::copy(std::env::current_exe().unwrap(), path.join(name)).unwrap();
+            millstream_testkit::copy_program(&std::env::current_exe().unwrap(), &path.join(name));
             fs::set_permissions(path.join(name), Permissions::from_mode(mode)).unwrap();
         }
         let socket = folder.join("millstream.sock");

@@ -256,8 +256,8 @@ fn nobody_may_do_it() -> Result<(), Failed> {
     // The copies lie where anyone may read them.
     let directory = std::env::temp_dir().join(format!("millstream-without-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
-    std::fs::copy(std::env::current_exe()?, directory.join("tracer"))?;
-    std::fs::copy(hard(), directory.join("hard"))?;
+    millstream_testkit::copy_program(&std::env::current_exe()?, &directory.join("tracer"));
+    millstream_testkit::copy_program(hard().as_ref(), &directory.join("hard"));
     let mut command = Command::new("setpriv");
     command.args([
         "--reuid=65534",

@@ -94,7 +94,7 @@ impl Stage {
         cc.arg("-o").arg(path.join("plain")).arg(path.join("program.c")).args(libcrypto());
         let built = cc.output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        fs::copy(path.join("plain"), path.join("raised")).unwrap();
+        millstream_testkit::copy_program(&path.join("plain"), &path.join("raised"));
         fs::set_permissions(path.join("raised"), Permissions::from_mode(0o4755)).unwrap();
         let listener = listen(&path.join("socket"));
         fs::set_permissions(path.join("socket"), Permissions::from_mode(0o666)).unwrap();

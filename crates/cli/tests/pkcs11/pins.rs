@@ -150,7 +150,7 @@ fn who_is_no_manager_uses_keys_and_changes_nothing() {
         let built = std::env::current_exe().unwrap().with_file_name("libmillstream_pkcs11.so");
         std::fs::copy(built, &library).unwrap();
         let copy = bed.0.join("program");
-        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        millstream_testkit::copy_program(&std::env::current_exe().unwrap(), &copy);
         passes_as_nobody(&copy, "pins::as_a_user");
         // Whom the policy does not name sees no slots.
         drop(service);
