@@ -41,6 +41,8 @@ pub enum Error {
     },
     /// A signature does not verify: the message was changed, or another key has signed it.
     Signature,
+    /// A sealed message does not open: it was changed, or sealed for another key or purpose. Nothing of it is given out.
+    Authentication,
     /// A modulus is even, too small or too large, or its factors do not fit it.
     Modulus,
     /// An exponent is even, too small or too large, or does not fit the modulus.
@@ -82,6 +84,9 @@ impl fmt::Display for Error {
             Error::Signature => f.write_str(
                 "the signature does not verify: the message was changed, or another key has signed it",
             ),
+            Error::Authentication => {
+                f.write_str("the message does not open: it was changed, or sealed for another key or purpose")
+            }
             Error::Modulus => f.write_str(
                 "the modulus is even or of a size that is not supported, or its factors do not fit it",
             ),

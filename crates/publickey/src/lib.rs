@@ -13,6 +13,8 @@ pub mod ecdsa;
 pub mod ed25519;
 mod error;
 pub mod ffdh;
+pub mod hpke;
+pub mod hybrid;
 mod lattice;
 pub mod mldsa;
 pub mod mlkem;

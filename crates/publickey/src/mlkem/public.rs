@@ -131,6 +131,11 @@ impl fmt::Debug for PublicKey {
 pub struct SharedSecret(pub(super) [u8; SECRET]);
 
 impl SharedSecret {
+    /// Makes the secret of a construction that stands on this one.
+    pub(crate) fn from_bytes(bytes: [u8; SECRET]) -> Self {
+        SharedSecret(bytes)
+    }
+
     /// The secret's 32 bytes.
     pub fn as_bytes(&self) -> &[u8; SECRET] {
         &self.0
