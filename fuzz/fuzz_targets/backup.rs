@@ -20,10 +20,11 @@ fuzz_target!(|data: &[u8]| {
     assert!(Manifest::read(features, data, None).is_err(), "bytes from nowhere are signed");
     let mut reader = data;
     assert!(open(features, &mut reader, &[Identity::Key(&KEY)]).is_err(), "bytes from nowhere verified");
-    let identities = [age::Identity::new(KEY)];
+    let key = age::Identity::X25519(KEY.into());
+    let identities = [key, age::Identity::Hybrid(KEY.into())];
     let mut reader = data;
     assert!(age::open(features, &mut reader, Secrets::Identities(&identities)).is_err());
-    let _ = (age::dearmour(data), age::identities(data));
+    let _ = (age::dearmour(data), age::identities(data), age::recipients(features, data));
 
     // What was made here, and changed in one place.
     let Some((&[at_low, at_high, flip, which], plain)) = data.split_first_chunk::<4>() else { return };

@@ -145,6 +145,36 @@ fn each_kind_of_key_opens_and_keys_are_rotated() {
 }
 
 #[test]
+fn a_pair_safe_from_quantum_computers_opens() {
+    let place = place();
+    place.millstream(["keygen", "age", "-o", "identity"]).good();
+    let recipient = place.millstream(["key", "public", "identity"]).text();
+    place.write("recipient", &recipient);
+    let text = String::from_utf8(place.read("identity")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(recipient.starts_with("age1pq1") && lines[0] == format!("# public key: {}", recipient.trim()));
+    assert!(lines[1].starts_with("AGE-SECRET-KEY-PQ-1") && lines.len() == 2, "{}", lines.len());
+
+    place.write("in", b"kept for years");
+    place.millstream(["seal", "--recipient", "recipient", "in", "-o", "sealed"]).good();
+    let opened = place.millstream(["open", "--identity", "identity", "sealed"]);
+    assert_eq!(opened.good(), b"kept for years");
+    place.millstream(["keygen", "age", "-o", "another"]).good();
+    place.millstream(["open", "--identity", "another", "sealed"]).bad(1, &["sealed"]);
+    // Either half of a pair is refused where the other one belongs.
+    place
+        .millstream(["seal", "--recipient", "identity", "in", "-o", "no"])
+        .bad(1, &["millstream key public"]);
+    place.millstream(["open", "--identity", "recipient", "sealed"]).bad(1, &["name the private one"]);
+    place.write("cut", &recipient[..recipient.len() - 2]);
+    place.millstream(["seal", "--recipient", "cut", "in", "-o", "no"]).bad(1, &["cut", "another length"]);
+    assert!(!place.path("no").exists());
+
+    place.run(MILLSTREAM, ["backup", "put", "s/q", "--recipient", "recipient"], b"some bytes").good();
+    assert_eq!(place.millstream(["backup", "get", "s/q", "--identity", "identity"]).out, b"some bytes");
+}
+
+#[test]
 fn files_are_sealed_and_opened() {
     let place = place();
     let bytes = stream(3_000_000);

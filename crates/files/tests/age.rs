@@ -96,6 +96,42 @@ fn a_file_for_a_passphrase() {
     assert!(matches!(refused, Err(Error::NoKey { fitting: false, .. })));
 }
 
+/// A file that age 1.3.1 wrote for the recipient of [`HYBRID`]; Debian's age has no such keys yet.
+const FOR_A_HYBRID: &str = include_str!("data/hybrid.age");
+const HYBRID: &str = "AGE-SECRET-KEY-PQ-177CDTH9SYTXGQFL22RRLJE2QZRC9PRAFUUDKFN6W009CKS5WC5CS35ZK2U";
+
+#[test]
+fn a_file_for_a_hybrid_key() {
+    let features = Features::hardware();
+    let ours = age::identities(HYBRID.as_bytes()).unwrap();
+    let to = ours[0].recipient(features).unwrap().to_line();
+    assert_eq!(
+        (to.len(), &to[..40], &to[to.len() - 20..]),
+        (1959, "age1pq1rx4ha736e7aqjjzz9qs23w568sd855ef5", "0sqj4mnuyuqd8yxx7xrp")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let others = age::identities(&key(folder.path(), "one").0).unwrap();
+    let both = [&others[..], &ours].concat();
+    for keys in [&ours, &both] {
+        let plain = opened(FOR_A_HYBRID.as_bytes(), Secrets::Identities(keys)).unwrap();
+        assert_eq!(plain, b"a file for a hybrid key\n");
+    }
+    // Neither a key of X25519 nor another hybrid opens it.
+    let refused = opened(FOR_A_HYBRID.as_bytes(), Secrets::Identities(&others));
+    assert!(matches!(refused, Err(Error::NoKey { fitting: true, .. })));
+    let refused =
+        opened(FOR_A_HYBRID.as_bytes(), Secrets::Identities(&[age::Identity::Hybrid([7; 32].into())]));
+    assert!(matches!(refused, Err(Error::NoKey { fitting: true, .. })));
+    // No byte of it can be changed, nor left out.
+    let file = age::dearmour(FOR_A_HYBRID.as_bytes()).unwrap();
+    for at in 0..file.len() {
+        let mut changed = file.clone();
+        changed[at] ^= 1;
+        assert!(opened(&changed, Secrets::Identities(&ours)).is_err(), "byte {at}");
+    }
+    assert!(opened(&file[..file.len() - 1], Secrets::Identities(&ours)).is_err());
+}
+
 #[test]
 fn a_costly_work_factor_is_refused_before_it_is_used() {
     let mut file = age::dearmour(OF_A_PASSPHRASE.as_bytes()).unwrap();

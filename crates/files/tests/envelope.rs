@@ -6,6 +6,7 @@ use millstream_engines::gcm::Gcm;
 use millstream_engines::{Error as EngineError, InOut};
 use millstream_files::Error;
 use millstream_files::envelope::{Head, Identity, Kind, Recipient, SERVICE_AAD, Service, open, seal};
+use millstream_publickey::hybrid::{self, Hybrid};
 use millstream_publickey::x25519::PrivateKey;
 
 /// A key of AES-GCM that stands for the service's.
@@ -46,16 +47,19 @@ fn each_recipient_opens_and_no_other() {
     let other = Held(Gcm::new(features, &[8; 32]).unwrap());
     let pair = PrivateKey::new(features, &[3; 32]).unwrap();
     let public = *pair.public_key().as_bytes();
+    let hybrid = hybrid::PrivateKey::from_seed(features, Hybrid::MlKem768X25519, &[5; 32]).unwrap();
     let recipients = [
         Recipient::Key(&[1; 32]),
         Recipient::Passphrase(b"correct horse"),
         Recipient::X25519(&public),
+        Recipient::Hybrid(hybrid.public_key()),
         Recipient::Service(&held),
     ];
     let identities = [
         (Identity::Key(&[1; 32]), Identity::Key(&[2; 32])),
         (Identity::Passphrase(b"correct horse"), Identity::Passphrase(b"battery staple")),
         (Identity::X25519(&[3; 32]), Identity::X25519(&[4; 32])),
+        (Identity::Hybrid(&[5; 32]), Identity::Hybrid(&[6; 32])),
         (Identity::Service(&held), Identity::Service(&other)),
     ];
     let all = sealed(&recipients, b"for each");
@@ -72,6 +76,14 @@ fn each_recipient_opens_and_no_other() {
             }
         }
     }
+}
+
+#[test]
+fn sixteen_hybrids_fit_a_head() {
+    let features = Features::hardware();
+    let key = hybrid::PrivateKey::from_seed(features, Hybrid::MlKem768X25519, &[5; 32]).unwrap();
+    let all = sealed(&[Recipient::Hybrid(key.public_key()); 16], b"for all");
+    assert_eq!(opened(&[Identity::Hybrid(&[5; 32])], &all).unwrap(), b"for all");
 }
 
 #[test]

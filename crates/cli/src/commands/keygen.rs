@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use millstream_files::keyset;
+use millstream_cpu::Features;
+use millstream_files::{age, keyset};
 use zeroize::Zeroizing;
 
 use crate::commands::{Context, cautions, pages};
@@ -46,6 +47,8 @@ enum Kind {
     Hmac,
     /// A keyset of Tink in cleartext JSON, for encrypt's default format: 128 or 256 bits
     Tink,
+    /// An identity file of age for ML-KEM-768 and X25519 together, with its recipient in a comment; seal, backup and age take them
+    Age,
 }
 
 impl Keygen {
@@ -69,8 +72,8 @@ impl Keygen {
     /// Refuses to show a key on a terminal. Text may be shown to a user who insists.
     fn spare_screen(&self) -> Result<(), Error> {
         let why = match (io::stdout().is_terminal(), self.kind, &self.output) {
-            (false, ..) | (true, Kind::Tink, Some(_)) => return Ok(()),
-            (true, Kind::Tink, None) => "; name a file with -o, or insist with '-o -'",
+            (false, ..) | (true, Kind::Tink | Kind::Age, Some(_)) => return Ok(()),
+            (true, Kind::Tink | Kind::Age, None) => "; name a file with -o, or insist with '-o -'",
             (true, ..) => ", which a key's bytes would garble; name a file with -o",
         };
         Err(Error::Usage(format!("standard output is a terminal{why}")))
@@ -83,7 +86,7 @@ impl Kind {
         let (lengths, usual): (&[usize], usize) = match self {
             Kind::Aes | Kind::Camellia => (&[128, 192, 256], 256),
             Kind::AesXts => (&[256, 512], 512),
-            Kind::ChaCha20Poly1305 => (&[256], 256),
+            Kind::ChaCha20Poly1305 | Kind::Age => (&[256], 256),
             Kind::Tink => (&[128, 256], 256),
             Kind::Hmac => (&[], 256),
         };
@@ -99,13 +102,31 @@ impl Kind {
 
     /// Makes a key.
     fn key(self, bits: usize) -> Result<Secret, Error> {
-        if self == Kind::Tink {
-            let text = keyset::generate(bits).map_err(|error| Error::in_format(error, "", ""))?;
-            return Ok(Zeroizing::new(text.as_bytes().to_vec()));
+        let failed = |error| Error::in_format(error, "", "");
+        match self {
+            Kind::Tink => {
+                let text = keyset::generate(bits).map_err(failed)?;
+                Ok(Zeroizing::new(text.as_bytes().to_vec()))
+            }
+            Kind::Age => {
+                let mut seed = Zeroizing::new([0; 32]);
+                getrandom::fill(&mut *seed)?;
+                let identity = age::Identity::Hybrid(seed);
+                let recipient = identity.recipient(Features::active()?).map_err(failed)?.to_line();
+                // Room for all of it, so that no copy is left behind where the text grows.
+                let line = identity.to_line();
+                let mut text = Zeroizing::new(Vec::with_capacity(recipient.len() + line.len() + 20));
+                for part in ["# public key: ", &recipient, "\n", &line, "\n"] {
+                    text.extend_from_slice(part.as_bytes());
+                }
+                Ok(text)
+            }
+            Kind::Aes | Kind::AesXts | Kind::Camellia | Kind::ChaCha20Poly1305 | Kind::Hmac => {
+                let mut key = Zeroizing::new(vec![0; bits / 8]);
+                getrandom::fill(&mut key)?;
+                Ok(key)
+            }
         }
-        let mut key = Zeroizing::new(vec![0; bits / 8]);
-        getrandom::fill(&mut key)?;
-        Ok(key)
     }
 }
 
@@ -132,6 +153,7 @@ mod tests {
             (Kind::Hmac, Some(129), None),
             (Kind::Hmac, Some(120), None),
             (Kind::Tink, Some(192), None),
+            (Kind::Age, Some(128), None),
         ] {
             assert_eq!(kind.bits(asked).ok(), bits, "{kind:?} {asked:?}");
         }

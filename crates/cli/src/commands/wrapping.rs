@@ -44,7 +44,7 @@ pub(super) struct Keys {
 pub(super) struct Sealing {
     #[command(flatten)]
     keys: Keys,
-    /// The file with a public key of X25519 (PEM, DER or JWK), whose private key opens; may be given several times
+    /// The file with a public key of X25519 (PEM, DER or JWK), or with recipients of age, whose private key opens; may be given several times
     #[arg(long, value_name = "FILE")]
     recipient: Vec<PathBuf>,
 }
@@ -65,8 +65,8 @@ pub(super) struct Secrets {
     key: Option<Zeroizing<[u8; 32]>>,
     passphrase: Option<Secret>,
     held: Option<Held>,
-    public: Vec<[u8; 32]>,
-    private: Vec<Zeroizing<[u8; 32]>>,
+    public: Vec<age::Recipient>,
+    private: Vec<age::Identity>,
 }
 
 impl Sealing {
@@ -93,7 +93,7 @@ impl Sealing {
     pub(super) fn read(&self, context: &Context) -> Result<Secrets, Error> {
         let mut secrets = self.keys.read(context, true)?;
         for path in &self.recipient {
-            secrets.public.push(public(path)?);
+            secrets.public.extend(public(path)?);
         }
         secrets.ask(!self.recipient.is_empty(), true)
     }
@@ -194,7 +194,10 @@ impl Secrets {
         let mut all: Vec<Recipient<'_>> = self.key.iter().map(|key| Recipient::Key(key)).collect();
         all.extend(self.passphrase.iter().map(|passphrase| Recipient::Passphrase(passphrase)));
         all.extend(self.held.iter().map(|held| Recipient::Service(held)));
-        all.extend(self.public.iter().map(Recipient::X25519));
+        all.extend(self.public.iter().map(|key| match key {
+            age::Recipient::X25519(key) => Recipient::X25519(key),
+            age::Recipient::Hybrid(key) => Recipient::Hybrid(key),
+        }));
         all
     }
 
@@ -202,47 +205,64 @@ impl Secrets {
     pub(super) fn identities(&self) -> Vec<Identity<'_>> {
         let mut all: Vec<Identity<'_>> = self.key.iter().map(|key| Identity::Key(key)).collect();
         all.extend(self.held.iter().map(|held| Identity::Service(held)));
-        all.extend(self.private.iter().map(|key| Identity::X25519(key)));
+        all.extend(self.private.iter().map(|key| match key {
+            age::Identity::X25519(key) => Identity::X25519(key),
+            age::Identity::Hybrid(seed) => Identity::Hybrid(seed),
+        }));
         // This one takes the longest, so it comes last.
         all.extend(self.passphrase.iter().map(|passphrase| Identity::Passphrase(passphrase)));
         all
     }
 }
 
-fn public(path: &Path) -> Result<[u8; 32], Error> {
+fn public(path: &Path) -> Result<Vec<age::Recipient>, Error> {
     let (bytes, _) = secret::key_file(path)?;
-    let found = key::read(Features::active()?, &bytes, None).map_err(|error| Error::secret(path, error))?;
-    match found {
+    let features = Features::active()?;
+    let failed = |error: files::Error| Error::secret(path, error);
+    if age::is_recipients_file(&bytes) {
+        return age::recipients(features, &bytes).map_err(failed);
+    }
+    if age::is_identity_file(&bytes) {
+        return Err(Error::secret(path, PRIVATE));
+    }
+    match key::read(features, &bytes, None).map_err(failed)? {
         Found::Public(key) if key.kind() == Kind::X25519 => {
-            Ok(key.as_bytes().try_into().expect("a public key of X25519 has 32 bytes"))
+            let key = key.as_bytes().try_into().expect("a public key of X25519 has 32 bytes");
+            Ok(vec![age::Recipient::X25519(key)])
         }
         Found::Public(key) => {
             Err(Error::secret(path, format!("a public key of {}; it takes x25519", key.kind())))
         }
-        Found::Key(_) => Err(Error::secret(
-            path,
-            "a private key, where the public one is enough; write that out with 'millstream key public'",
-        )),
+        Found::Key(_) => Err(Error::secret(path, PRIVATE)),
     }
 }
 
-fn private(path: &Path, context: &Context) -> Result<Vec<Zeroizing<[u8; 32]>>, Error> {
+/// The remedy for a private key where a public one is asked for.
+const PRIVATE: &str =
+    "a private key, where the public one is enough; write that out with 'millstream key public'";
+
+fn private(path: &Path, context: &Context) -> Result<Vec<age::Identity>, Error> {
     let (bytes, warning) = secret::key_file(path)?;
     warning.into_iter().for_each(|warning| context.warn(warning));
     let failed = |error: files::Error| Error::secret(path, error);
     if age::is_identity_file(&bytes) {
         return age::identities(&bytes).map_err(failed);
     }
+    if age::is_recipients_file(&bytes) {
+        return Err(Error::secret(path, PUBLIC));
+    }
     match key::read(Features::active()?, &bytes, None).map_err(failed)? {
         Found::Key(key) if key.kind() == Kind::X25519 => {
-            Ok(vec![Zeroizing::new(key.secret().try_into().expect("a key of X25519 has 32 bytes"))])
+            let key = key.secret().try_into().expect("a key of X25519 has 32 bytes");
+            Ok(vec![age::Identity::X25519(Zeroizing::new(key))])
         }
         Found::Key(key) => Err(Error::secret(path, format!("a key of {}; it takes x25519", key.kind()))),
-        Found::Public(_) => {
-            Err(Error::secret(path, "a public key, which opens nothing; name the private one"))
-        }
+        Found::Public(_) => Err(Error::secret(path, PUBLIC)),
     }
 }
+
+/// The remedy for a public key where a private one is asked for.
+const PUBLIC: &str = "a public key, which opens nothing; name the private one";
 
 /// A key in the service.
 struct Held(TokenKey);

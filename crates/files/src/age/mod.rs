@@ -1,14 +1,15 @@
-//! The files of age, version 1, to decrypt: with X25519 identities and with passphrases.
+//! The files of age, version 1, to decrypt: with identities of X25519 and of its hybrid with ML-KEM-768, and with passphrases.
 //!
 //! A textual header holds the file key, wrapped for each recipient, and ends with a MAC. A nonce of 16 bytes follows, and then chunks of
 //! 64 KiB under ChaCha20-Poly1305. The nonce of a chunk is its number, and 1 at the end for the last one, so no chunk can be changed,
 //! moved, dropped or added.
 //!
-//! Ref. age-encryption.org/v1 (c2sp.org/age); RFC 7914 (scrypt).
+//! Ref. age-encryption.org/v1 (c2sp.org/age); RFC 7914 (scrypt); RFC 9180 (HPKE).
 
 mod armour;
 mod bech32;
 mod header;
+mod keys;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -19,11 +20,14 @@ use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::{Error as EngineError, InOut, hkdf};
+use millstream_publickey::hpke::{self, Kdf, Kem, Setup, Suite};
+use millstream_publickey::hybrid::Hybrid;
 use millstream_publickey::x25519::{PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 pub use self::armour::{dearmour, is_armoured};
 use self::header::{Header, Stanza, decoded, not};
+pub use self::keys::{Identity, Recipient, identities, is_identity_file, is_recipients_file, recipients};
 use crate::error::Error;
 use crate::job::{Job, Pieces, read_header};
 use crate::pipeline::{Cut, Worker};
@@ -35,30 +39,9 @@ const NONCE: usize = 16;
 /// The highest cost of a passphrase: 2^20 rounds take 1 GiB and some seconds. age itself writes 2^18.
 const MOST_LOG_N: u8 = 20;
 
-/// A private key of X25519 for files of age.
-pub type Identity = Zeroizing<[u8; 32]>;
-
 /// Returns true for the first bytes of a file of age.
 pub fn is_age(head: &[u8]) -> bool {
     head.starts_with(b"age-encryption.o") || is_armoured(head)
-}
-
-/// Reads an identity file: a line `AGE-SECRET-KEY-1...` for each private key, empty lines, and comments that begin with `#`.
-///
-/// # Errors
-/// [`Error::Key`] for any other line, and when there is no key.
-pub fn identities(text: &[u8]) -> Result<Vec<Identity>, Error> {
-    let text =
-        str::from_utf8(text).map_err(|_| Error::Key("not an identity file of age: not text".into()))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let keys: Vec<Identity> = lines.map(bech32::identity).collect::<Result<_, _>>()?;
-    if keys.is_empty() { Err(Error::Key("an identity file of age without a key".into())) } else { Ok(keys) }
-}
-
-/// Returns true for the contents of an identity file of age.
-pub fn is_identity_file(text: &[u8]) -> bool {
-    let begins = |line: &[u8]| line.trim_ascii_start().starts_with(b"AGE-SECRET-KEY-");
-    text.split(|byte| *byte == b'\n').any(begins)
 }
 
 /// The secrets that may open a file.
@@ -143,9 +126,14 @@ fn file_key(
             }
         }
         Secrets::Identities(identities) if !scrypt => {
-            for stanza in header.stanzas.iter().filter(|stanza| stanza.kind() == "X25519") {
+            for stanza in &header.stanzas {
                 for identity in identities {
-                    if let Some(key) = unwrap_x25519(features, stanza, identity)? {
+                    let key = match (stanza.kind(), identity) {
+                        ("X25519", Identity::X25519(key)) => unwrap_x25519(features, stanza, key)?,
+                        (HYBRID, Identity::Hybrid(seed)) => unwrap_hybrid(features, stanza, seed)?,
+                        _ => None,
+                    };
+                    if let Some(key) = key {
                         return Ok(key);
                     }
                 }
@@ -159,12 +147,12 @@ fn file_key(
 fn unwrap_x25519(
     features: Features,
     stanza: &Stanza,
-    identity: &Identity,
+    key: &[u8; 32],
 ) -> Result<Option<Zeroizing<[u8; KEY]>>, Error> {
     let [_, share] = &stanza.arguments[..] else { return Err(not("an X25519 recipient without its share")) };
     let share: [u8; 32] = decoded(share)?;
     let failed = |error: millstream_publickey::Error| Error::Key(error.to_string());
-    let own = PrivateKey::new(features, &**identity).map_err(failed)?;
+    let own = PrivateKey::new(features, key).map_err(failed)?;
     let shared = own.agree(&PublicKey::new(&share).map_err(failed)?).map_err(failed)?;
     let salt = [share, *own.public_key().as_bytes()].concat();
     let mut wrapping = Zeroizing::new([0; 32]);
@@ -178,6 +166,40 @@ fn unwrap_x25519(
     )?;
     unwrap(features, &wrapping, stanza)
 }
+
+/// The kind of stanzas for hybrid keys.
+const HYBRID: &str = "mlkem768x25519";
+
+fn unwrap_hybrid(
+    features: Features,
+    stanza: &Stanza,
+    seed: &[u8; 32],
+) -> Result<Option<Zeroizing<[u8; KEY]>>, Error> {
+    let [_, encapsulated] = &stanza.arguments[..] else {
+        return Err(not("a hybrid recipient without its encapsulated key"));
+    };
+    let encapsulated: [u8; Hybrid::MlKem768X25519.ciphertext_len()] = decoded(encapsulated)?;
+    let body = wrapped(stanza)?;
+    let failed = |error: millstream_publickey::Error| Error::Key(error.to_string());
+    let key = hpke::PrivateKey::new(features, HPKE.kem, seed).map_err(failed)?;
+    let setup = Setup::base(b"age-encryption.org/mlkem768x25519");
+    match HPKE.open(&encapsulated, &key, &setup, &[], body) {
+        Ok(opened) => {
+            let mut key = Zeroizing::new([0; KEY]);
+            key.copy_from_slice(&opened);
+            Ok(Some(key))
+        }
+        // Where a share is no point for this key, the stanza is for another one.
+        Err(millstream_publickey::Error::Authentication | millstream_publickey::Error::Point { .. }) => {
+            Ok(None)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The suite of stanzas for hybrid keys.
+const HPKE: Suite =
+    Suite::new(Kem::Hybrid(Hybrid::MlKem768X25519), Kdf::HkdfSha256, hpke::Aead::ChaCha20Poly1305);
 
 fn unwrap_scrypt(
     features: Features,
@@ -205,14 +227,18 @@ fn unwrap_scrypt(
     unwrap(features, &wrapping, stanza)
 }
 
-/// Opens the body of a stanza, which must have the one length that a wrapped file key has.
+/// Returns the body of a stanza, which must have the one length that a wrapped file key has.
+fn wrapped(stanza: &Stanza) -> Result<&[u8; KEY + TAG], Error> {
+    stanza.body[..].try_into().map_err(|_| not("a wrapped key of another length than 32 bytes"))
+}
+
+/// Opens the body of a stanza.
 fn unwrap(
     features: Features,
     wrapping: &Zeroizing<[u8; 32]>,
     stanza: &Stanza,
 ) -> Result<Option<Zeroizing<[u8; KEY]>>, Error> {
-    let body: &[u8; KEY + TAG] =
-        stanza.body[..].try_into().map_err(|_| not("a wrapped key of another length than 32 bytes"))?;
+    let body = wrapped(stanza)?;
     let mut key = Zeroizing::new([0; KEY]);
     key.copy_from_slice(&body[..KEY]);
     let tag = body.last_chunk().expect("the tag is behind the key");

@@ -43,7 +43,8 @@ const FORMAT: &str = "Millstream envelope";
 /// The limits of what is read before it is authenticated.
 mod most {
     pub const KEYS: u64 = 16;
-    pub const KEY_BYTES: u64 = 4 << 10;
+    /// 16 of the longest ones, which are for hybrids.
+    pub const KEY_BYTES: u64 = 20 << 10;
     /// The index of a backup of 4 PiB in segments of 512 MiB has some 2 GB; one of 100 TB in segments of 64 MiB has 400 MB.
     pub const TEXT_BYTES: u64 = 1 << 30;
 }

@@ -6,6 +6,7 @@
 //! | 2, passphrase | the preamble of `passphrase.rs` (40), salt (32), wrapped key (48) |
 //! | 3, X25519 | ephemeral public key (32), wrapped key (48) |
 //! | 4, key in the service | nonce (12), wrapped key (48) |
+//! | 5, MLKEM768-X25519 | encapsulated key (1120), wrapped key (48) |
 //!
 //! A wrapped key is the data key under AES-256-GCM with its tag behind it, without associated data. The wrapping key of kinds 1 to 3 is
 //! HKDF-SHA-256(*ikm*, *salt*, *info*), 32 bytes, and serves once, so its nonce is 12 zeros:
@@ -16,9 +17,10 @@
 //! | 2 | Argon2id of the passphrase, 32 bytes | salt | `millstream-wrap-v1 passphrase` |
 //! | 3 | X25519(ephemeral, recipient) | ephemeral ‖ recipient | `millstream-wrap-v1 x25519` |
 //!
-//! For kind 4 the service itself computes AES-GCM with the nonce, and with [`SERVICE_AAD`] as associated data.
+//! Kind 5 is HPKE in mode base with MLKEM768-X25519, HKDF-SHA-256 and AES-256-GCM, *info* `millstream-wrap-v1 mlkem768-x25519` and no associated
+//! data. For kind 4 the service itself computes AES-GCM with the nonce, and with [`SERVICE_AAD`] as associated data.
 //!
-//! Ref. RFC 5869 (HKDF), RFC 7748 §6.1 (X25519), RFC 9106 (Argon2).
+//! Ref. RFC 5869 (HKDF), RFC 7748 §6.1 (X25519), RFC 9106 (Argon2), RFC 9180 (HPKE) with c2sp.org/hpke-hybrids.
 
 use std::fmt;
 
@@ -27,7 +29,10 @@ use millstream_engines::aead::{Aead, TAG};
 use millstream_engines::gcm::Gcm;
 use millstream_engines::hash::Hash;
 use millstream_engines::{Error as EngineError, InOut, hkdf};
+use millstream_publickey::hpke::{self, Kdf, Kem, Setup, Suite};
+use millstream_publickey::hybrid::{self, Hybrid};
 use millstream_publickey::x25519::{PrivateKey, PublicKey};
+use millstream_publickey::{Error as PairError, Random};
 use zeroize::Zeroizing;
 
 use super::{DataKey, not};
@@ -40,6 +45,11 @@ pub const SERVICE_AAD: &[u8] = b"millstream-wrap-v1 service";
 const SALT: usize = 32;
 const WRAPPED: usize = 32 + TAG;
 const NONCE: usize = 12;
+const ENCAPSULATED: usize = Hybrid::MlKem768X25519.ciphertext_len();
+
+/// The suite of keys for hybrids, and its purpose.
+const HPKE: Suite = Suite::new(Kem::Hybrid(Hybrid::MlKem768X25519), Kdf::HkdfSha256, hpke::Aead::Aes256Gcm);
+const HPKE_INFO: &[u8] = b"millstream-wrap-v1 mlkem768-x25519";
 
 /// A key of AES-GCM that another process holds.
 pub trait Service {
@@ -65,6 +75,8 @@ pub enum Recipient<'a> {
     Passphrase(&'a [u8]),
     /// A public key of X25519.
     X25519(&'a [u8; 32]),
+    /// A public key of MLKEM768-X25519, the hybrid that a quantum computer does not open.
+    Hybrid(&'a hybrid::PublicKey),
     /// A key in the service.
     Service(&'a dyn Service),
 }
@@ -78,6 +90,8 @@ pub enum Identity<'a> {
     Passphrase(&'a [u8]),
     /// A private key of X25519.
     X25519(&'a [u8; 32]),
+    /// The seed of a private key of MLKEM768-X25519.
+    Hybrid(&'a [u8; 32]),
     /// A key in the service.
     Service(&'a dyn Service),
 }
@@ -94,6 +108,9 @@ pub enum Wrapped {
     /// For an X25519 key pair.
     #[expect(missing_docs, reason = "the table of the file names the fields")]
     X25519 { ephemeral: [u8; 32], key: [u8; WRAPPED] },
+    /// For a hybrid key pair.
+    #[expect(missing_docs, reason = "the table of the file names the fields")]
+    Hybrid { encapsulated: Box<[u8; ENCAPSULATED]>, key: [u8; WRAPPED] },
     /// For a key in the service.
     #[expect(missing_docs, reason = "the table of the file names the fields")]
     Service { nonce: [u8; NONCE], key: [u8; WRAPPED] },
@@ -129,6 +146,16 @@ impl Wrapped {
                 let wrapping = derive(features, &salt, shared.as_bytes(), b"millstream-wrap-v1 x25519")?;
                 Wrapped::X25519 { ephemeral, key: seal(features, &wrapping, key)? }
             }
+            Recipient::Hybrid(recipient) => {
+                let peer =
+                    hpke::PublicKey::new(features, HPKE.kem, recipient.as_bytes()).map_err(publickey)?;
+                let setup = Setup::base(HPKE_INFO);
+                let sealed = HPKE.seal(&peer, &setup, &[], &**key, &mut System).map_err(publickey)?;
+                let (encapsulated, key) = (sealed.0.try_into(), sealed.1.try_into());
+                let encapsulated =
+                    Box::new(encapsulated.expect("the suite's encapsulated key has this length"));
+                Wrapped::Hybrid { encapsulated, key: key.expect("32 bytes and a tag") }
+            }
             Recipient::Service(service) => {
                 let nonce = random()?;
                 let mut sealed = Zeroizing::new(**key);
@@ -144,6 +171,7 @@ impl Wrapped {
             Wrapped::Key { .. } => "a key file",
             Wrapped::Passphrase { .. } => "a passphrase",
             Wrapped::X25519 { .. } => "an X25519 key",
+            Wrapped::Hybrid { .. } => "an MLKEM768-X25519 key",
             Wrapped::Service { .. } => "a key in the service",
         }
     }
@@ -154,6 +182,7 @@ impl Wrapped {
             (Wrapped::Key { .. }, Identity::Key(_))
                 | (Wrapped::Passphrase { .. }, Identity::Passphrase(_))
                 | (Wrapped::X25519 { .. }, Identity::X25519(_))
+                | (Wrapped::Hybrid { .. }, Identity::Hybrid(_))
                 | (Wrapped::Service { .. }, Identity::Service(_))
         )
     }
@@ -178,6 +207,19 @@ impl Wrapped {
                 let wrapping = derive(features, &salt, shared.as_bytes(), b"millstream-wrap-v1 x25519")?;
                 open(features, &wrapping, key)
             }
+            (Wrapped::Hybrid { encapsulated, key }, Identity::Hybrid(seed)) => {
+                let own = hpke::PrivateKey::new(features, HPKE.kem, *seed).map_err(publickey)?;
+                match HPKE.open(&**encapsulated, &own, &Setup::base(HPKE_INFO), &[], key) {
+                    Ok(opened) => {
+                        let mut key = DataKey::default();
+                        key.copy_from_slice(&opened);
+                        Ok(Some(key))
+                    }
+                    // Where the share is no point for this key, the data key was wrapped for another one.
+                    Err(PairError::Authentication | PairError::Point { .. }) => Ok(None),
+                    Err(error) => Err(publickey(error)),
+                }
+            }
             (Wrapped::Service { nonce, key }, Identity::Service(service)) => {
                 let (sealed, tag) = parted(key);
                 let mut opened = DataKey::new(sealed);
@@ -194,6 +236,7 @@ impl Wrapped {
             Wrapped::Passphrase { preamble, salt, key } => (2, [&preamble.to_bytes(), salt, key]),
             Wrapped::X25519 { ephemeral, key } => (3, [&[], ephemeral, key]),
             Wrapped::Service { nonce, key } => (4, [&[], nonce, key]),
+            Wrapped::Hybrid { encapsulated, key } => (5, [&[], &**encapsulated, key]),
         };
         let body = parts.concat();
         [&[kind], &(body.len() as u16).to_be_bytes()[..], &body].concat()
@@ -221,6 +264,7 @@ impl Wrapped {
             }
             3 => Wrapped::X25519 { ephemeral: take(&mut rest)?, key: take(&mut rest)? },
             4 => Wrapped::Service { nonce: take(&mut rest)?, key: take(&mut rest)? },
+            5 => Wrapped::Hybrid { encapsulated: Box::new(take(&mut rest)?), key: take(&mut rest)? },
             kind => return Err(not(format!("a key is wrapped in the way {kind}, which is not known here"))),
         };
         if rest.is_empty() { Ok(wrapped) } else { Err(cut_off()) }
@@ -277,6 +321,15 @@ fn parted(wrapped: &[u8; WRAPPED]) -> ([u8; 32], [u8; TAG]) {
     (*sealed, *tag.first_chunk().expect("the tag has 16"))
 }
 
-fn publickey(error: millstream_publickey::Error) -> Error {
+fn publickey(error: PairError) -> Error {
     Error::Key(error.to_string())
+}
+
+/// The system's source of random bytes.
+struct System;
+
+impl Random for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PairError> {
+        getrandom::fill(bytes).map_err(|_| PairError::Random)
+    }
 }

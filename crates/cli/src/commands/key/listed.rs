@@ -111,6 +111,8 @@ fn json(attributes: &Attributes) -> serde_json::Value {
 }
 
 /// Write the public part of a key
+///
+/// That of an identity file of age is a line with its recipient.
 #[derive(clap::Args)]
 pub(super) struct Public {
     #[command(flatten)]
@@ -125,8 +127,13 @@ pub(super) struct Public {
 
 impl Public {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let public = self.source.see(context)?.public()?;
-        let bytes = public.write(self.form.into()).map_err(|error| Error::in_format(error, "the key", ""))?;
+        let bytes = match self.source.recipients(context)? {
+            Some(recipients) => recipients.into_bytes(),
+            None => {
+                let public = self.source.see(context)?.public()?;
+                public.write(self.form.into()).map_err(|error| Error::in_format(error, "the key", ""))?
+            }
+        };
         match crate::commands::cautions::file(self.output.as_deref()) {
             Some(path) => Output::named(path)?.save(bytes),
             None => print(bytes),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_cpu::Features;
+use millstream_files::age;
 use millstream_files::key::{self, Found, Key, Kind, PublicKey};
 use millstream_store::{Attributes, Role, usage};
 
@@ -110,6 +111,23 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Returns the recipients of an identity file of age, one a line; none for other keys.
+    pub(super) fn recipients(&self, context: &Context) -> Result<Option<String>, Error> {
+        let Some(path) = &self.file else { return Ok(None) };
+        let (bytes, exposed) = secret::key_file(path)?;
+        if !age::is_identity_file(&bytes) {
+            return Ok(None);
+        }
+        exposed.into_iter().for_each(|exposed| context.warn(exposed));
+        let (features, failed) = (Features::active()?, |error| Error::secret(path, error));
+        let mut lines = String::new();
+        for identity in age::identities(&bytes).map_err(failed)? {
+            lines.push_str(&identity.recipient(features).map_err(failed)?.to_line());
+            lines.push('\n');
+        }
+        Ok(Some(lines))
+    }
+
     /// Looks at the key.
     pub(super) fn see(self, context: &Context) -> Result<Seen, Error> {
         let features = Features::active()?;

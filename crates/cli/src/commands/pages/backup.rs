@@ -11,7 +11,7 @@ const KEYS: Section = (
 --passphrase-file FILE
   A passphrase, from which Argon2id makes a key.
 --recipient FILE, and --identity FILE to open
-  A key pair of X25519. Sealing takes the public key alone, so a machine that makes backups need not be able to read them. To go on with an \
+  A key pair of X25519, or of ML-KEM-768 and X25519 together, which 'millstream keygen age' makes. Sealing takes the public key alone, so a machine that makes backups need not be able to read them. To go on with an \
 interrupted backup the private key is needed.
 --isolated LABEL
   A key of AES in a token of the service. It never leaves its worker, which wraps and unwraps the key of the file. That key is in this process \

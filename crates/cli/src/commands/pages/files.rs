@@ -6,7 +6,8 @@ pub const KEYGEN: &[Section] = &[
     (
         "KEYS",
         "A key file holds the bytes of the key and nothing else. The kind tink makes a text instead, a keyset with one key of \
-Tink's template AES256_GCM_HKDF_1MB, or AES128_GCM_HKDF_1MB with 128 bits.
+Tink's template AES256_GCM_HKDF_1MB, or AES128_GCM_HKDF_1MB with 128 bits. The kind age makes an identity file of age, version 1.3 and later: the private \
+key of a pair, whose public part stands in its comment and is what 'millstream key public' writes. No quantum computer finds the one from the other.
 
 The file has the mode 0600 from the first moment, and gets its name when it is whole. A file that is there already stays: what \
 was encrypted with its key could not be decrypted any more. Keep a copy of each key. Whoever loses it has lost the files.",
@@ -27,6 +28,11 @@ was encrypted with its key could not be decrypted any more. Keep a copy of each 
   millstream keygen -o key
   millstream keygen hmac -o mac.key
   millstream keygen tink -o keyset.json
+
+A pair to seal files and backups for:
+
+  millstream keygen age -o identity
+  millstream key public identity -o recipient
 
 A key for another machine, which is never in a file here:
 
