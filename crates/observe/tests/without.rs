@@ -257,7 +257,7 @@ fn nobody_may_do_it() -> Result<(), Failed> {
     let directory = std::env::temp_dir().join(format!("millstream-without-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
     millstream_testkit::copy_program(&std::env::current_exe()?, &directory.join("tracer"));
-    millstream_testkit::copy_program(hard().as_ref(), &directory.join("hard"));
+    millstream_testkit::copy_program(hard(), &directory.join("hard"));
     let mut command = Command::new("setpriv");
     command.args([
         "--reuid=65534",

@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -26,13 +26,21 @@ pub struct Beside {
     /// The steps that were not collected yet.
     open: VecDeque<&'static str>,
     ended: Receiver<Ended>,
-    running: Arc<Mutex<Running>>,
+    running: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The state that the thread shares: the step that it runs, and a request to stop.
+/// The state that the thread shares, and the signal that it has changed.
+#[derive(Default)]
+struct Shared {
+    running: Mutex<Running>,
+    changed: Condvar,
+}
+
+/// The step that the thread runs, the others that have ended, and a request to stop.
 #[derive(Default)]
 struct Running {
+    others: Vec<&'static str>,
     child: Option<u32>,
     stop: bool,
     /// The processor time of the steps that have ended.
@@ -40,19 +48,30 @@ struct Running {
 }
 
 impl Beside {
-    /// Starts the first of the steps; each of the others follows the one before it.
+    /// Starts the first of the steps; each of the others follows the one before it. A step in `later` waits for the other one of its
+    /// pair, which [`Beside::has_ended`] names.
     ///
     /// # Errors
     /// When the folder for their output can't be made.
-    pub fn start(steps: impl Iterator<Item = &'static str>, deep: bool) -> Result<Self, String> {
+    pub fn start(
+        steps: impl Iterator<Item = &'static str>,
+        later: &'static [(&'static str, &'static str)],
+        deep: bool,
+    ) -> Result<Self, String> {
         let steps: VecDeque<&'static str> = steps.collect();
         let folder = root().join("target/ci");
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let (sender, ended) = channel();
-        let running = Arc::new(Mutex::new(Running::default()));
+        let running = Arc::<Shared>::default();
         let (all, shared) = (steps.clone(), running.clone());
-        let thread = thread::spawn(move || run_all(&all, deep, &shared, &sender));
+        let thread = thread::spawn(move || run_all(&all, later, deep, &shared, &sender));
         Ok(Beside { open: steps, ended, running, thread: Some(thread) })
+    }
+
+    /// Notes the end of a step that is not one of these.
+    pub fn has_ended(&self, step: &'static str) {
+        lock(&self.running.running).others.push(step);
+        self.running.changed.notify_all();
     }
 
     /// Reports the steps that have ended, and waits for those up to `until`.
@@ -89,7 +108,7 @@ impl Beside {
 
     /// Returns the processor time of the steps that have ended.
     pub fn used(&self) -> Duration {
-        lock(&self.running).used
+        lock(&self.running.running).used
     }
 
     /// Waits for all steps.
@@ -102,8 +121,9 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        let mut running = lock(&self.running);
+        let mut running = lock(&self.running.running);
         running.stop = true;
+        self.running.changed.notify_all();
         if let Some(child) = running.child {
             // The step leads a process group, so the programs that it has started end with it.
             let group = format!("-{child}");
@@ -125,11 +145,22 @@ fn log(step: &str) -> PathBuf {
 }
 
 /// Runs the steps one after another. A failed one does not keep the next from running.
-fn run_all(steps: &VecDeque<&'static str>, deep: bool, running: &Mutex<Running>, ended: &Sender<Ended>) {
+fn run_all(
+    steps: &VecDeque<&'static str>,
+    later: &[(&str, &str)],
+    deep: bool,
+    shared: &Shared,
+    ended: &Sender<Ended>,
+) {
     for step in steps.iter().copied() {
+        let first = later.iter().find(|(later, _)| *later == step).map(|(_, first)| *first);
+        let waits = |running: &mut Running| {
+            !running.stop && first.is_some_and(|first| !running.others.contains(&first))
+        };
+        drop(shared.changed.wait_while(lock(&shared.running), waits));
         let begin = Instant::now();
-        let result = match start(step, deep, running) {
-            Ok(Some(child)) => finish(step, child, running),
+        let result = match start(step, deep, &shared.running) {
+            Ok(Some(child)) => finish(step, child, &shared.running),
             Ok(None) => return,
             Err(why) => Err(why),
         };

@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::run::{CHECKED, RELEASE, command, run};
 use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
-use pipeline::{ALL, ELSEWHERE, LONG, Pipeline, SECRETS, Step, TABLES};
+use pipeline::{ALL, ELSEWHERE, LONG, ORDINARY, Pipeline, SECRETS, Step};
 use times::{Times, processor_time};
 
 /// The steps that run one after another, in the order in which faults are cheapest to find. A failed one does not keep
@@ -25,14 +25,13 @@ const STEPS: &[(&str, Step)] = &[
     ("links", |_| links::check()),
     ("crates", |_| crates::check()),
     ("twice", steps::twice),
-    ("clippy", |_| clippy(&["--workspace", "--exclude", TABLES])),
+    ("clippy", |_| clippy(ORDINARY)),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
     ("test", steps::test),
     ("generated", |p| generate::generate(true, !p.whole)),
     ("deny", steps::deny),
     ("programs", steps::programs),
-    ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
     ("release", steps::release),
 ];
 
@@ -52,9 +51,9 @@ const DEEP: &[(&str, Step)] = &[
     ("release-again", |_| release::build_again()),
 ];
 
-/// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
-/// not wait for cargo's lock. Most use one processor only, and beside the others they take little time that would not
-/// be idle.
+/// The steps that run beside those, also one after another. Each builds in a target folder of its own, or when nothing else builds
+/// in the same profile, so that it does not wait for cargo's lock. Most use one processor only, and beside the others they take little
+/// time that would not be idle.
 const BESIDE: &[(&str, Step)] = &[
     (TOOLS, |p| {
         setup::tools(p.deep);
@@ -66,6 +65,7 @@ const BESIDE: &[(&str, Step)] = &[
     ("aarch64", steps::aarch64),
     ("loom", steps::loom),
     ("python", |_| python::python(false)),
+    ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
 ];
 
 /// The step that compiles those of cargo's tools that are missing and may be installed.
@@ -79,6 +79,9 @@ const AFTER: &[(&str, &str)] = &[
     ("bench-once", "openssl"),
     ("release", "clean-root"),
 ];
+
+/// Pairs of a step beside the others and one of those, which must have ended before the first begins: it has built what the first needs.
+const LATER: &[(&str, &str)] = &[("python", "test"), ("constant-time", "test")];
 
 /// Runs the pipeline, or the steps whose name contains `only`. With `deep` it also runs the tests that take too long
 /// for each change.
@@ -98,7 +101,7 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     let chosen = |name: &str| only.is_none_or(|text| name.contains(text));
     let beside = BESIDE.iter().filter(|(name, _)| install || *name != TOOLS);
     let names = beside.clone().map(|(name, _)| *name);
-    let mut others = whole.then(|| Beside::start(names, deep)).transpose()?;
+    let mut others = whole.then(|| Beside::start(names, LATER, deep)).transpose()?;
     // A single step runs here, where it can be watched.
     let alone =
         BESIDE.iter().filter(|(name, _)| !whole && (install || only == Some(TOOLS) || *name != TOOLS));
@@ -115,6 +118,9 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
         let result = step(&mut pipeline);
         times.add(name, start.elapsed(), Some(used().saturating_sub(before)));
         pipeline.note(name, result);
+        if let Some(others) = &others {
+            others.has_ended(name);
+        }
     }
     if let Some(mut others) = others {
         others.collect_all(&mut pipeline, &mut times);
@@ -171,6 +177,7 @@ fn list_left_out(pipeline: &mut Pipeline) {
         LONG.iter().for_each(|long| println!("left to --deep: {} ({}...)", long.what, long.tests));
         miri::DEEP.iter().for_each(|name| println!("left to --deep: miri over {name}"));
         println!("left to --deep: AArch64's longest suites and its portable code, under qemu");
+        println!("left to --deep: clippy and documentation of the benches");
         DEEP.iter().for_each(|(name, _)| println!("left to --deep: {name}"));
     }
 }

@@ -52,6 +52,9 @@ pub const TASKS: &str = "xtask";
 /// The package of tables, which with all that it stands on takes minutes to compile.
 pub const TABLES: &str = "millstream-tables";
 
+/// The packages that an ordinary run compiles and documents: all but those whose dependencies take longest.
+pub const ORDINARY: &[&str] = &["--workspace", "--exclude", TABLES, "--exclude", BENCHES];
+
 /// The packages whose tests run in other profiles or steps.
 pub const ELSEWHERE: &[&str] = &[
     "--exclude",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, BENCHES, ELSEWHERE, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
+use super::pipeline::{ALL, BENCHES, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Extent};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
@@ -101,7 +101,7 @@ pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
 }
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
-    document(&["--workspace", "--exclude", TABLES], RELEASE)
+    document(ORDINARY, RELEASE)
 }
 
 fn document(packages: &[&str], profile: &str) -> Result<(), String> {
@@ -165,11 +165,14 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Runs the benches' own tests, and every bench once, compares results, and times nothing: one object at a time, many,
+/// Runs clippy over the benches and their own tests, and every bench once, compares results, and times nothing: one object at a time, many,
 /// those in another process, OpenSSL's, nginx's handshakes, the cost of observing, and programs for SPARC. Checks too that
 /// a planted leak shows in time.
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", BENCHES, "--"];
+    let package = ["--package", BENCHES];
+    super::clippy(&package)?;
+    document(&package, RELEASE)?;
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", BENCHES]))?;
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))?;
