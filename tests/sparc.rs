@@ -354,9 +354,9 @@ fn busybox() -> PathBuf {
     built
 }
 
-/// Programs that nobody here wrote behave like the host's of the same names.
+/// Programs that nobody here wrote behave like the host's of the same names. They take a minute to compile, so this test runs with `--deep` only.
 #[test]
-fn other_programs() {
+fn long_newest_busybox() {
     let busybox = busybox();
     let place = Place::new();
     place.write("data", bytes(100_003));

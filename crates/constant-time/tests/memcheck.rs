@@ -85,6 +85,11 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "whether the peer's point has a small order is the answer",
     ),
     (
+        "publickey/src/x448/mod.rs",
+        "if bool::from(zero)",
+        "whether the peer's point has a small order is the answer",
+    ),
+    (
         "publickey/src/weierstrass/key.rs",
         "if !is_scalar(curve, &scalar)",
         "whether a number is a scalar is why it is refused",

@@ -8,9 +8,11 @@
 #![deny(unsafe_code)]
 
 pub mod curve25519;
+mod curve448;
 pub mod ecdh;
 pub mod ecdsa;
 pub mod ed25519;
+pub mod ed448;
 mod error;
 pub mod ffdh;
 pub mod hpke;
@@ -23,6 +25,7 @@ mod random;
 pub mod rsa;
 pub mod weierstrass;
 pub mod x25519;
+pub mod x448;
 
 pub use error::Error;
 pub use millstream_kernel::{
@@ -37,6 +40,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&x25519::X25519_LANES,
         &&ed25519::ED25519,
         &&ed25519::ED25519_LANES,
+        &&ed448::ED448,
+        &&x448::X448,
         &&weierstrass::P256,
         &&weierstrass::P384,
         &&weierstrass::P521,

@@ -1,6 +1,7 @@
 //! Rows of public-key algorithms: what they do with private keys. A peer's key is public.
 
 mod curve25519;
+mod curve448;
 mod ffdh;
 mod mldsa;
 mod mlkem;
@@ -29,6 +30,8 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "x25519-lanes" => curve25519::x25519_lanes(row),
         "ed25519" => curve25519::ed25519(row),
         "ed25519-lanes" => curve25519::ed25519_lanes(row),
+        "x448" => curve448::x448(row),
+        "ed448" => curve448::ed448(row),
         "p256" | "p384" | "p521" => weierstrass::one(row),
         "p256-lanes" => weierstrass::lanes(row),
         "ffdh" => ffdh::one(row),

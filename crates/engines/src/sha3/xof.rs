@@ -51,7 +51,7 @@ impl fmt::Display for Xof {
 }
 
 /// The same thing for both rates.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum Rates<A, B> {
     Shake128(A),
     Shake256(B),
@@ -68,7 +68,7 @@ macro_rules! each {
 }
 
 /// A function bound to a kernel.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct XofKernel(Rates<Bound<CompressOps<State, RATE_SHAKE128>>, Bound<CompressOps<State, RATE_256>>>);
 
 impl XofKernel {

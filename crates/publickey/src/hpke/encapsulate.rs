@@ -37,7 +37,7 @@ pub(super) fn encapsulate(
             let (ciphertext, secret) = key.encapsulate(random)?;
             Ok((ciphertext, Zeroizing::new(secret.as_bytes().to_vec())))
         }
-        Public::X25519(_) | Public::Curve(_) => {
+        Public::X25519(_) | Public::X448(_) | Public::Curve(_) => {
             let own = PrivateKey::generate(features, kem, random)?;
             let mut agreed = agree(&own, peer)?;
             let mut context = [own.public_key().as_bytes(), peer.as_bytes()].concat();
@@ -67,7 +67,7 @@ pub(super) fn decapsulate(
             none_sends(sender)?;
             Ok(Zeroizing::new(key.decapsulate(encapsulated)?.as_bytes().to_vec()))
         }
-        Private::X25519(_) | Private::Curve(_) => {
+        Private::X25519(_) | Private::X448(_) | Private::Curve(_) => {
             let share = PublicKey::new(features, kem, encapsulated)?;
             let mut agreed = agree(key, &share)?;
             let mut context = [encapsulated, key.public_key().as_bytes()].concat();
@@ -101,10 +101,16 @@ fn agree(key: &PrivateKey, peer: &PublicKey) -> Result<Secret, Error> {
     let mut agreed = Zeroizing::new(Vec::with_capacity(2 * crate::ecdh::MAX_BYTES));
     match (&key.scalar, &peer.element) {
         (Private::X25519(key), Public::X25519(peer)) => agreed.extend(key.agree(peer)?.as_bytes()),
+        (Private::X448(key), Public::X448(peer)) => agreed.extend(key.agree(peer)?.as_bytes()),
         (Private::Curve(key), Public::Curve(peer)) => agreed.extend(key.agree(peer)?.deref()),
-        (Private::X25519(_) | Private::Curve(_) | Private::MlKem(_) | Private::Hybrid(_), _) => {
-            return Err(other_key());
-        }
+        (
+            Private::X25519(_)
+            | Private::X448(_)
+            | Private::Curve(_)
+            | Private::MlKem(_)
+            | Private::Hybrid(_),
+            _,
+        ) => return Err(other_key()),
     }
     Ok(agreed)
 }

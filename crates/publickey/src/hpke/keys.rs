@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::derive::{Labelled, derive};
 use super::suite::Kem;
-use crate::{Error, Random, ecdh, hybrid, mlkem, x25519};
+use crate::{Error, Random, ecdh, hybrid, mlkem, x448, x25519};
 
 /// The receiver's private key, or that of a sender who authenticates himself.
 pub struct PrivateKey {
@@ -20,6 +20,7 @@ pub struct PrivateKey {
 /// A private key by its kind.
 pub(super) enum Private {
     X25519(x25519::PrivateKey),
+    X448(x448::PrivateKey),
     Curve(ecdh::PrivateKey),
     MlKem(Box<mlkem::PrivateKey>),
     Hybrid(Box<hybrid::PrivateKey>),
@@ -39,6 +40,7 @@ impl PrivateKey {
         };
         let scalar = match kem {
             Kem::X25519 => Private::X25519(x25519::PrivateKey::new(features, bytes)?),
+            Kem::X448 => Private::X448(x448::PrivateKey::new(features, bytes)?),
             Kem::Curve(curve) => Private::Curve(ecdh::PrivateKey::new(features, curve, bytes)?),
             Kem::MlKem(set) => {
                 let seed = bytes.try_into().map_err(|_| of_seed("a seed of 64 bytes"))?;
@@ -67,7 +69,7 @@ impl PrivateKey {
                 derive((features, Xof::Shake256), &suite_id, ikm, b"DeriveKeyPair", b"", &mut bytes)?;
                 Self::new(features, kem, &bytes)
             }
-            Kem::X25519 => {
+            Kem::X25519 | Kem::X448 => {
                 let prk = labelled.extract(b"", b"dkp_prk", ikm);
                 labelled.expand(&prk, b"sk", b"", &mut bytes)?;
                 Self::new(features, kem, &bytes)
@@ -114,6 +116,7 @@ impl PrivateKey {
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(match &self.scalar {
             Private::X25519(key) => key.as_bytes().to_vec(),
+            Private::X448(key) => key.as_bytes().to_vec(),
             Private::Curve(key) => {
                 let mut bytes = vec![0; key.curve().bytes()];
                 key.write(&mut bytes).expect("there is room for a scalar");
@@ -143,6 +146,7 @@ pub struct PublicKey {
 #[derive(Clone)]
 pub(super) enum Public {
     X25519(x25519::PublicKey),
+    X448(x448::PublicKey),
     Curve(ecdh::PublicKey),
     MlKem(Box<mlkem::PublicKey>),
     Hybrid(Box<hybrid::PublicKey>),
@@ -152,6 +156,7 @@ impl Public {
     fn of(key: &Private) -> Self {
         match key {
             Private::X25519(key) => Public::X25519(key.public_key()),
+            Private::X448(key) => Public::X448(key.public_key()),
             Private::Curve(key) => Public::Curve(key.public()),
             Private::MlKem(key) => Public::MlKem(Box::new(key.public_key().clone())),
             Private::Hybrid(key) => Public::Hybrid(Box::new(key.public_key().clone())),
@@ -161,6 +166,7 @@ impl Public {
     fn to_bytes(&self) -> Vec<u8> {
         match self {
             Public::X25519(key) => key.as_bytes().to_vec(),
+            Public::X448(key) => key.as_bytes().to_vec(),
             Public::Curve(key) => key.to_bytes().to_vec(),
             Public::MlKem(key) => key.as_bytes().to_vec(),
             Public::Hybrid(key) => key.as_bytes().to_vec(),
@@ -176,6 +182,7 @@ impl PublicKey {
     pub fn new(features: Features, kem: Kem, bytes: &[u8]) -> Result<Self, Error> {
         let element = match kem {
             Kem::X25519 => Public::X25519(x25519::PublicKey::new(bytes)?),
+            Kem::X448 => Public::X448(x448::PublicKey::new(bytes)?),
             Kem::Curve(curve) if bytes.first() != Some(&4) => {
                 return Err(Error::Encoding { algorithm: curve.name(), what: "public key" });
             }
@@ -190,6 +197,7 @@ impl PublicKey {
     pub fn kem(&self) -> Kem {
         match &self.element {
             Public::X25519(_) => Kem::X25519,
+            Public::X448(_) => Kem::X448,
             Public::Curve(key) => Kem::Curve(key.curve()),
             Public::MlKem(key) => Kem::MlKem(key.set()),
             Public::Hybrid(key) => Kem::Hybrid(key.hybrid()),

@@ -8,13 +8,15 @@ use millstream_engines::sha3::Xof;
 use crate::ecdh::Curve;
 use crate::hybrid::{self, Hybrid};
 use crate::mlkem::{self, Set};
-use crate::x25519;
+use crate::{x448, x25519};
 
 /// A key encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kem {
     /// Diffie-Hellman on X25519, with HKDF-SHA-256.
     X25519,
+    /// Diffie-Hellman on X448, with HKDF-SHA-512.
+    X448,
     /// Diffie-Hellman on P-256, P-384 or P-521, with HKDF on SHA-256, SHA-384 or SHA-512.
     Curve(Curve),
     /// ML-KEM.
@@ -25,11 +27,12 @@ pub enum Kem {
 
 impl Kem {
     /// All encapsulations.
-    pub const ALL: [Kem; 10] = [
+    pub const ALL: [Kem; 11] = [
         Kem::Curve(Curve::P256),
         Kem::Curve(Curve::P384),
         Kem::Curve(Curve::P521),
         Kem::X25519,
+        Kem::X448,
         Kem::MlKem(Set::MlKem512),
         Kem::MlKem(Set::MlKem768),
         Kem::MlKem(Set::MlKem1024),
@@ -45,6 +48,7 @@ impl Kem {
             Kem::Curve(Curve::P384) => 0x11,
             Kem::Curve(Curve::P521) => 0x12,
             Kem::X25519 => 0x20,
+            Kem::X448 => 0x21,
             Kem::MlKem(Set::MlKem512) => 0x40,
             Kem::MlKem(Set::MlKem768) => 0x41,
             Kem::MlKem(Set::MlKem1024) => 0x42,
@@ -61,13 +65,14 @@ impl Kem {
 
     /// Returns true if a sender can authenticate himself with a key pair of his own.
     pub const fn authenticates(self) -> bool {
-        matches!(self, Kem::X25519 | Kem::Curve(_))
+        matches!(self, Kem::X25519 | Kem::X448 | Kem::Curve(_))
     }
 
     /// Returns the bytes of an encapsulated key: the standard's Nenc.
     pub const fn encapsulated_len(self) -> usize {
         match self {
             Kem::X25519 => x25519::KEY,
+            Kem::X448 => x448::KEY,
             Kem::Curve(curve) => 1 + 2 * curve.bytes(),
             Kem::MlKem(set) => set.ciphertext_len(),
             Kem::Hybrid(hybrid) => hybrid.ciphertext_len(),
@@ -78,6 +83,7 @@ impl Kem {
     pub const fn private_key_len(self) -> usize {
         match self {
             Kem::X25519 => x25519::KEY,
+            Kem::X448 => x448::KEY,
             Kem::Curve(curve) => curve.bytes(),
             Kem::MlKem(_) => mlkem::SEED,
             Kem::Hybrid(_) => hybrid::SEED,
@@ -88,7 +94,7 @@ impl Kem {
     pub(super) const fn hash(self) -> Hash {
         match self {
             Kem::Curve(Curve::P384) => Hash::Sha384,
-            Kem::Curve(Curve::P521) => Hash::Sha512,
+            Kem::Curve(Curve::P521) | Kem::X448 => Hash::Sha512,
             Kem::X25519 | Kem::Curve(Curve::P256) | Kem::MlKem(_) | Kem::Hybrid(_) => Hash::Sha256,
         }
     }

@@ -30,7 +30,7 @@ pub const LONG: &[Long] = &[
     Long {
         step: "programs",
         tests: "long_newest_",
-        what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4",
+        what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4, and busybox",
     },
 ];
 
