@@ -12,6 +12,7 @@ pub mod ecdsa;
 pub mod ed25519;
 pub mod held;
 pub mod kem;
+pub mod raw;
 pub mod rsa;
 pub mod rsa_cipher;
 pub mod rsa_signature;

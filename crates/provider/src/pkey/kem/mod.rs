@@ -106,7 +106,7 @@ pub const fn strength(set: Set) -> (usize, usize) {
 }
 
 /// The public parts of a key.
-struct Public<K: Kem> {
+pub struct Public<K: Kem> {
     lattice: PublicKey,
     partner: <K::Partner as Partner>::Public,
     /// Both, encoded.
@@ -129,7 +129,7 @@ impl<K: Kem> Public<K> {
 }
 
 /// The private parts of a key, and its public ones.
-struct Private<K: Kem> {
+pub struct Private<K: Kem> {
     lattice: PrivateKey,
     partner: <K::Partner as Partner>::Private,
     /// The partner's public part.
