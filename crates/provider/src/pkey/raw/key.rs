@@ -43,6 +43,11 @@ impl<R: Raw> Clone for Key<R> {
 }
 
 impl<R: Raw> Key<R> {
+    /// Makes a key of its parts.
+    pub fn of(provider: Provider, given: &Given<'_>) -> Result<Self> {
+        Ok(Key { provider, parts: given.parts()? })
+    }
+
     /// Returns the parts.
     pub fn parts(&self) -> &Parts<R> {
         &self.parts
@@ -80,12 +85,13 @@ pub struct Wanted<R> {
     kind: PhantomData<R>,
 }
 
-/// The parts of a key that is imported.
-struct Given<'a> {
-    seed: Option<&'a [u8]>,
+/// The parts of a key that is imported or read.
+#[derive(Default)]
+pub struct Given<'a> {
+    pub seed: Option<&'a [u8]>,
     /// The private part in its expanded form.
-    private: Option<&'a [u8]>,
-    public: Option<&'a [u8]>,
+    pub private: Option<&'a [u8]>,
+    pub public: Option<&'a [u8]>,
 }
 
 impl<'a> Given<'a> {
@@ -140,6 +146,7 @@ impl<R: Raw> KeyType for Key<R> {
     const GETTABLE: &'static [OsslParam] = R::GETTABLE;
     const SETTABLE: &'static [OsslParam] = R::SETTABLE;
     const GENERATED_BY: &'static [OsslParam] = R::GENERATED_BY;
+    const LOADED: bool = true;
     type Wanted = Wanted<R>;
 
     fn new(provider: Provider, _isolated: bool) -> Self {

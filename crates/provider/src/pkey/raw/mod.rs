@@ -1,13 +1,17 @@
-//! Keys whose parts are strings of bytes: those of ML-KEM and of its hybrids.
+//! Keys whose parts are strings of bytes: those of ML-KEM, of its hybrids, and of ML-DSA.
 //!
 //! A key is made once and then stays as it is. A private part is a seed, from which the rest is computed, or expanded, or both.
 //!
-//! Ref. EVP_PKEY-ML-KEM(7), provider-keymgmt(7).
+//! Ref. EVP_PKEY-ML-KEM(7), EVP_PKEY-ML-DSA(7), provider-keymgmt(7).
 
+pub mod asn1;
+pub mod encoding;
 pub mod key;
+mod text;
 
 use std::ffi::CStr;
 
+use der::asn1::ObjectIdentifier;
 use zeroize::Zeroizing;
 
 use crate::abi::OsslParam;
@@ -60,4 +64,16 @@ pub trait Raw: 'static {
     fn check_group(_name: &str) -> Result<()> {
         Ok(())
     }
+}
+
+/// A type of keys that files and certificates have.
+pub trait Encoded: Raw {
+    /// The object identifier of the keys.
+    const OID: ObjectIdentifier;
+    /// The name that OpenSSL writes.
+    const NAME: &'static CStr;
+    /// The words that OpenSSL writes before an expanded private part and before a public one.
+    const LABELS: [&'static str; 2];
+    /// The line of the provider's configuration that lists the forms in which private keys are written, as OpenSSL has it from 3.5 on.
+    const OUTPUT_FORMATS: &'static CStr;
 }
