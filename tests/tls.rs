@@ -4,6 +4,8 @@
 mod hybrids;
 #[path = "tls/peer.rs"]
 mod peer;
+#[path = "tls/signatures.rs"]
+mod signatures;
 
 use millstream::{FeatureSet, Features};
 use millstream_tests::{Counters, OpenSsl, with_each_openssl};

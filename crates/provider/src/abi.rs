@@ -124,7 +124,10 @@ pub const CORE_GET_LIBCTX: c_int = 4;
 pub const CORE_NEW_ERROR: c_int = 5;
 pub const CORE_SET_ERROR_DEBUG: c_int = 6;
 pub const CORE_VSET_ERROR: c_int = 7;
+pub const CORE_OBJ_ADD_SIGID: c_int = 11;
+pub const CORE_OBJ_CREATE: c_int = 12;
 pub const CORE_BIO_READ_EX: c_int = 42;
+pub const CORE_BIO_WRITE_EX: c_int = 43;
 pub const CORE_BIO_GETS: c_int = 49;
 
 // Functions of a provider.
@@ -146,6 +149,7 @@ pub const OP_SIGNATURE: c_int = 12;
 pub const OP_ASYM_CIPHER: c_int = 13;
 pub const OP_KEM: c_int = 14;
 pub const OP_SKEYMGMT: c_int = 15;
+pub const OP_ENCODER: c_int = 20;
 pub const OP_DECODER: c_int = 21;
 pub const OP_STORE: c_int = 22;
 
@@ -279,6 +283,18 @@ pub mod keymgmt {
     pub const EXPORT_TYPES_EX: c_int = 46;
 }
 
+/// Functions of an encoder.
+pub mod encoder {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const FREECTX: c_int = 2;
+    pub const SET_CTX_PARAMS: c_int = 5;
+    pub const SETTABLE_CTX_PARAMS: c_int = 6;
+    pub const DOES_SELECTION: c_int = 10;
+    pub const ENCODE: c_int = 11;
+}
+
 /// Functions of a decoder.
 pub mod decoder {
     use super::c_int;
@@ -390,5 +406,9 @@ pub mod signature {
     pub const SETTABLE_CTX_MD_PARAMS: c_int = 25;
     pub const QUERY_KEY_TYPES: c_int = 26;
     pub const SIGN_MESSAGE_INIT: c_int = 27;
+    pub const SIGN_MESSAGE_UPDATE: c_int = 28;
+    pub const SIGN_MESSAGE_FINAL: c_int = 29;
     pub const VERIFY_MESSAGE_INIT: c_int = 30;
+    pub const VERIFY_MESSAGE_UPDATE: c_int = 31;
+    pub const VERIFY_MESSAGE_FINAL: c_int = 32;
 }

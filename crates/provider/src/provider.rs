@@ -23,13 +23,18 @@ type NewError = unsafe extern "C" fn(*const CoreHandle);
 type SetErrorDebug = unsafe extern "C" fn(*const CoreHandle, *const c_char, c_int, *const c_char);
 type VsetError = unsafe extern "C" fn(*const CoreHandle, u32, *const c_char, *mut c_void);
 
-/// A stream that the core has handed to a decoder.
+/// The type of both functions that make objects known: they take three texts.
+type CreateObject =
+    unsafe extern "C" fn(*const CoreHandle, *const c_char, *const c_char, *const c_char) -> c_int;
+
+/// A stream that the core has handed to a decoder or an encoder.
 #[repr(C)]
 pub struct Bio {
     _opaque: [u8; 0],
 }
 
 type BioRead = unsafe extern "C" fn(*mut Bio, *mut c_void, usize, *mut usize) -> c_int;
+type BioWrite = unsafe extern "C" fn(*mut Bio, *const c_void, usize, *mut usize) -> c_int;
 type BioGets = unsafe extern "C" fn(*mut Bio, *mut c_char, c_int) -> c_int;
 
 /// The functions of the core that a provider may call.
@@ -40,7 +45,10 @@ struct Core {
     new_error: Option<NewError>,
     set_error_debug: Option<SetErrorDebug>,
     vset_error: Option<VsetError>,
+    create_object: Option<CreateObject>,
+    add_signature: Option<CreateObject>,
     bio_read: Option<BioRead>,
+    bio_write: Option<BioWrite>,
     bio_gets: Option<BioGets>,
 }
 
@@ -127,6 +135,17 @@ impl Provider {
                     }
                     abi::CORE_BIO_READ_EX => {
                         core.bio_read = std::mem::transmute::<Option<Function>, Option<BioRead>>(function)
+                    }
+                    abi::CORE_BIO_WRITE_EX => {
+                        core.bio_write = std::mem::transmute::<Option<Function>, Option<BioWrite>>(function)
+                    }
+                    abi::CORE_OBJ_CREATE => {
+                        core.create_object =
+                            std::mem::transmute::<Option<Function>, Option<CreateObject>>(function);
+                    }
+                    abi::CORE_OBJ_ADD_SIGID => {
+                        core.add_signature =
+                            std::mem::transmute::<Option<Function>, Option<CreateObject>>(function);
                     }
                     abi::CORE_BIO_GETS => {
                         core.bio_gets = std::mem::transmute::<Option<Function>, Option<BioGets>>(function)
@@ -228,6 +247,34 @@ impl Provider {
         usize::try_from(len).ok().filter(|len| (1..=place.len()).contains(len))
     }
 
+    /// Writes bytes to such a stream.
+    pub fn write(self, bio: *mut Bio, mut bytes: &[u8]) -> Option<()> {
+        let write = self.inner().core.bio_write?;
+        while !bytes.is_empty() {
+            let mut written = 0;
+            // SAFETY: the core's own function and stream, and as many bytes as it says.
+            let done = unsafe { write(bio, bytes.as_ptr().cast(), bytes.len(), &mut written) };
+            bytes = bytes.get(written..).filter(|_| done == 1 && written > 0)?;
+        }
+        Some(())
+    }
+
+    /// Makes an object known: its identifier, its short name and its long one. One that libcrypto knows already stays as it is.
+    pub fn name_object(self, [oid, short, long]: &[&CStr; 3]) {
+        let Inner { handle, core, .. } = self.inner();
+        let Some(create) = core.create_object else { return };
+        // SAFETY: the core's own function and handle, and C strings, which it copies.
+        unsafe { create(*handle, oid.as_ptr(), short.as_ptr(), long.as_ptr()) };
+    }
+
+    /// Tells libcrypto that signatures and their keys have the same object, which has that name, and that no digest stands beside it.
+    pub fn name_signature(self, name: &CStr) {
+        let Inner { handle, core, .. } = self.inner();
+        let Some(add) = core.add_signature else { return };
+        // SAFETY: the core's own function and handle, and C strings that name what it knows.
+        unsafe { add(*handle, name.as_ptr(), c"".as_ptr(), name.as_ptr()) };
+    }
+
     /// Returns true for the first caller only.
     pub fn begins(self) -> bool {
         !self.inner().begun.swap(true, Ordering::Relaxed)
@@ -251,12 +298,16 @@ impl Provider {
         let service =
             socket.map(|path| Grants::options(Some(path).filter(|path| !path.as_os_str().is_empty())));
         let tally = path("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
-        let openssl = self.line(c"openssl-version");
-        let openssl = openssl.as_deref().and_then(|version| {
+        Configuration { service, loaded_only, tally, openssl: self.openssl() }
+    }
+
+    /// Asks the core for its version, major and minor; zeros where it does not tell.
+    pub fn openssl(self) -> (u32, u32) {
+        let version = self.line(c"openssl-version").and_then(|version| {
             let mut numbers = version.split('.').map(|number| number.parse().ok());
             Some((numbers.next()??, numbers.next()??))
         });
-        Configuration { service, loaded_only, tally, openssl: openssl.unwrap_or_default() }
+        version.unwrap_or_default()
     }
 
     /// Returns true if keys of ciphers and MACs, and private keys that are generated, are to be isolated too.
@@ -266,7 +317,7 @@ impl Provider {
     }
 
     /// Returns the core's value for a name: its own version, or a line of the provider's section.
-    fn line(self, name: &'static CStr) -> Option<String> {
+    pub fn line(self, name: &'static CStr) -> Option<String> {
         let Inner { handle, core, .. } = self.inner();
         let mut text: *const c_char = ptr::null();
         let place = (&raw mut text).cast();

@@ -1,6 +1,7 @@
 //! The decoders of private keys for the service.
 
 use crate::abi::OsslAlgorithm;
+use crate::algorithms::joined;
 use crate::ffi::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
 use crate::pkey::ec::Ec;
 use crate::pkey::ed25519::Ed25519;
@@ -41,8 +42,11 @@ const RSA_KEYS: [OsslAlgorithm; 5] = keys::<Rsa>(c"RSA:rsaEncryption:1.2.840.113
 const X25519_KEYS: [OsslAlgorithm; 5] = keys::<X25519>(c"X25519:1.3.101.110");
 const ED25519_KEYS: [OsslAlgorithm; 5] = keys::<Ed25519>(c"ED25519:1.3.101.112");
 
-/// The decoders, offered where there is a service. Of those of one name OpenSSL tries the last first.
-pub static DECODERS: &[OsslAlgorithm] = &[
+/// The decoders, offered where there is a service.
+pub static DECODERS: &[OsslAlgorithm] = &joined::<{ TO_THE_SERVICE.len() + 1 }>(&[TO_THE_SERVICE]);
+
+/// The same without an end. Of those of one name OpenSSL tries the last first.
+pub const TO_THE_SERVICE: &[OsslAlgorithm] = &[
     EC_KEYS[0],
     EC_KEYS[1],
     EC_KEYS[2],
@@ -65,5 +69,4 @@ pub static DECODERS: &[OsslAlgorithm] = &[
     // A caller who does not say the structure means any.
     OsslAlgorithm::new(c"DER", of!("der"), TYPE_DECODER_FUNCTIONS),
     OsslAlgorithm::new(c"DER", of!("pem"), PEM_DECODER_FUNCTIONS),
-    OsslAlgorithm::END,
 ];

@@ -6,9 +6,12 @@ mod aeads;
 mod ciphers;
 mod decoders;
 mod digests;
+mod files;
 mod kdfs;
 mod kems;
 mod macs;
+mod mldsa;
+mod objects;
 mod pkeys;
 mod secrets;
 mod stores;
@@ -19,9 +22,11 @@ use crate::abi::OsslAlgorithm;
 
 pub use decoders::DECODERS;
 pub use digests::{DIGESTS, DIGESTS_WITH_DEFAULTS, digest_name, digest_named};
+pub use files::{ENCODERS, FILE_DECODERS, ISOLATED_FILE_DECODERS};
 pub use kdfs::KDFS;
 pub use kems::KEMS;
 pub use macs::{ISOLATED_MACS, MACS};
+pub use objects::introduce;
 pub use pkeys::{
     CIPHERS_WITH_KEY_PAIRS, EXCHANGES, ISOLATED_CIPHERS_WITH_KEY_PAIRS, ISOLATED_EXCHANGES, ISOLATED_KEYS,
     ISOLATED_SIGNATURES, ISOLATED_SIGNATURES_BEFORE_3_4, KEYS, SIGNATURES, SIGNATURES_BEFORE_3_4,

@@ -2,6 +2,7 @@
 
 use crate::abi::OsslAlgorithm;
 use crate::algorithms::kems::KEM_KEYS;
+use crate::algorithms::mldsa::{ML_DSA_KEYS, ML_DSA_SIGNATURES, ML_DSA_SIGNATURES_BEFORE_3_4};
 use crate::algorithms::{Standing, joined, properties};
 use crate::ffi::{
     ECDH_FUNCTIONS, ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS, RSA_CIPHER_FUNCTIONS,
@@ -68,10 +69,18 @@ const HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, false>(), held_keys::<Rsa
 const REMOTE_HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, true>(), held_keys::<Rsa, true>()];
 
 /// The types of keys, with private parts in this process.
-pub static KEYS: Table = Table { algorithms: &joined::<11>(&[&HELD_KEYS, &LOCAL_KEYS, &KEM_KEYS]), held: 2 };
+pub static KEYS: Table =
+    Table { algorithms: &joined::<14>(&[&HELD_KEYS, &LOCAL_KEYS, &KEM_KEYS, &ML_DSA_KEYS]), held: 2 };
 /// The types of keys, with private parts in the service or in this process.
 pub static ISOLATED_KEYS: Table = Table {
-    algorithms: &joined::<15>(&[&REMOTE_HELD_KEYS, &HELD_KEYS, &REMOTE_KEYS, &LOCAL_KEYS, &KEM_KEYS]),
+    algorithms: &joined::<18>(&[
+        &REMOTE_HELD_KEYS,
+        &HELD_KEYS,
+        &REMOTE_KEYS,
+        &LOCAL_KEYS,
+        &KEM_KEYS,
+        &ML_DSA_KEYS,
+    ]),
     held: 4,
 };
 
@@ -90,31 +99,28 @@ const HELD: [OsslAlgorithm; 2] =
 const REMOTE_HELD: [OsslAlgorithm; 2] =
     [held_signatures::<Ecdsa, true>(), held_signatures::<RsaSignature, true>()];
 
+const FORMS: [OsslAlgorithm; 3] = [LOCAL[1], LOCAL[2], LOCAL[3]];
+const REMOTE_FORMS: [OsslAlgorithm; 3] = [REMOTE[1], REMOTE[2], REMOTE[3]];
+
 /// The signatures.
 pub static SIGNATURES: Table =
-    Table { algorithms: &[HELD[0], HELD[1], LOCAL[1], LOCAL[2], LOCAL[3], END], held: 2 };
+    Table { algorithms: &joined::<9>(&[&HELD, &FORMS, &ML_DSA_SIGNATURES]), held: 2 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES: Table = Table {
-    algorithms: &[
-        REMOTE_HELD[0],
-        REMOTE_HELD[1],
-        HELD[0],
-        HELD[1],
-        REMOTE[1],
-        REMOTE[2],
-        REMOTE[3],
-        LOCAL[1],
-        LOCAL[2],
-        LOCAL[3],
-        END,
-    ],
+    algorithms: &joined::<14>(&[&REMOTE_HELD, &HELD, &REMOTE_FORMS, &FORMS, &ML_DSA_SIGNATURES]),
     held: 4,
 };
 /// Before OpenSSL 3.4 nothing could be done with those that have no functions for digests.
-pub static SIGNATURES_BEFORE_3_4: Table = Table { algorithms: &[HELD[0], HELD[1], LOCAL[1], END], held: 2 };
+pub static SIGNATURES_BEFORE_3_4: Table =
+    Table { algorithms: &joined::<7>(&[&HELD, &[FORMS[0]], &ML_DSA_SIGNATURES_BEFORE_3_4]), held: 2 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES_BEFORE_3_4: Table = Table {
-    algorithms: &[REMOTE_HELD[0], REMOTE_HELD[1], HELD[0], HELD[1], REMOTE[1], LOCAL[1], END],
+    algorithms: &joined::<10>(&[
+        &REMOTE_HELD,
+        &HELD,
+        &[REMOTE_FORMS[0], FORMS[0]],
+        &ML_DSA_SIGNATURES_BEFORE_3_4,
+    ]),
     held: 4,
 };
 

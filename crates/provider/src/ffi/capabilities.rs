@@ -1,10 +1,13 @@
-//! The capabilities of the provider in TLS: the groups of key agreements.
+//! The capabilities of the provider in TLS: the groups of key agreements, and signatures.
 //!
 //! libssl of OpenSSL 3.0 has only the groups of which the same provider tells that it gets the keys from. So the provider tells of those of
 //! its types of keys: on elliptic curves in the words of the provider that would have the keys otherwise, and with ML-KEM in its own,
 //! because only OpenSSL from 3.5 on has such groups. There libssl hears of them twice, in the same words, and takes the first.
 //!
-//! Ref. provider-base(7), "TLS-GROUP Capability".
+//! Of signatures it tells those that it alone has before OpenSSL 3.5. From that version on it tells them too, because libssl has a provider's
+//! signatures only where the keys are the same provider's, and these keys are ours where both have them.
+//!
+//! Ref. provider-base(7), "TLS-GROUP Capability" and "TLS-SIGALG Capability".
 //!
 //! # Safety
 //! As at the [border](super) everywhere. The argument of [`forward`] is a [`Taker`] that lives as long as the call.
@@ -15,7 +18,7 @@ use std::ptr;
 
 use super::guard;
 use crate::abi::{INTEGER, OsslParam, UNSIGNED_INTEGER, UTF8_STRING};
-use crate::error::Reason;
+use crate::error::{Reason, Result};
 use crate::libcrypto::pkey::{Callback, Home};
 use crate::params::Params;
 use crate::pkey::ec::Ec;
@@ -23,13 +26,22 @@ use crate::pkey::held::Family;
 use crate::pkey::kem::{
     Kem, MlKem512, MlKem768, MlKem1024, P256MlKem768, P384MlKem1024, X25519MlKem768, strength,
 };
+use crate::pkey::mldsa::{self, MlDsa, Named};
 use crate::provider::Provider;
 
 /// The type of the function that tells.
 pub type Get = unsafe extern "C" fn(*mut c_void, *const c_char, Option<Callback>, *mut c_void) -> c_int;
 
-/// The caller's function and its argument.
+/// The caller's function and its argument. There is one only during the call in which the function may be called with it.
+#[derive(Clone, Copy)]
 struct Taker(Callback, *mut c_void);
+
+impl Taker {
+    fn pass<const N: usize>(self, params: &[OsslParam; N]) -> Result<()> {
+        // SAFETY: the caller's function and its argument; the array ends, and its values live as long as the call.
+        if unsafe { (self.0)(params.as_ptr(), self.1) } == 1 { Ok(()) } else { Err(Reason::TOLD) }
+    }
+}
 
 pub unsafe extern "C" fn get(
     provider: *mut c_void,
@@ -37,37 +49,35 @@ pub unsafe extern "C" fn get(
     taker: Option<Callback>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the provider's own pointer, and a C string.
-    let (provider, groups) = unsafe {
-        let groups = !capability.is_null() && CStr::from_ptr(capability) == c"TLS-GROUP";
-        (Provider::from_raw(provider), groups)
+    // SAFETY: the provider's own pointer, and a C string or null.
+    let (provider, capability) = unsafe {
+        let capability = (!capability.is_null()).then(|| CStr::from_ptr(capability));
+        (Provider::from_raw(provider), capability)
     };
     guard(
         || provider,
         || {
-            // Without anything to tell there is no failure: libssl would not go on.
-            if !groups {
-                return Ok(());
-            }
             let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
-            // SAFETY: the caller's function and its argument.
-            let tell = |group: &Group| match unsafe { group.tell(taker, argument) } {
-                1 => Ok(()),
-                _ => Err(Reason::TOLD),
-            };
-            match Home::find(provider, Ec::NAME) {
-                Ok(home) => {
-                    let mut taker = Taker(taker, argument);
-                    // SAFETY: the function that goes with the argument, which lives as long as the call.
-                    unsafe {
-                        home.capabilities(c"TLS-GROUP", forward, ptr::from_mut(&mut taker).cast())?;
-                    }
-                }
-                Err(_) => tell(&X25519)?,
+            let taker = Taker(taker, argument);
+            match capability.map(CStr::to_bytes) {
+                Some(b"TLS-GROUP") => tell_groups(provider, taker),
+                Some(b"TLS-SIGALG") => SIGNATURES.iter().try_for_each(|signature| signature.tell(taker)),
+                // Without anything to tell there is no failure: libssl would not go on.
+                _ => Ok(()),
             }
-            KEMS.iter().try_for_each(tell)
         },
     )
+}
+
+fn tell_groups(provider: Provider, mut taker: Taker) -> Result<()> {
+    match Home::find(provider, Ec::NAME) {
+        // SAFETY: the function that goes with the argument, which lives as long as the call.
+        Ok(home) => unsafe {
+            home.capabilities(c"TLS-GROUP", forward, ptr::from_mut(&mut taker).cast())?;
+        },
+        Err(_) => X25519.tell(taker)?,
+    }
+    KEMS.iter().try_for_each(|group| group.tell(taker))
 }
 
 /// Hands a group to the caller's function, if keys for it are ours.
@@ -125,29 +135,10 @@ static KEMS: [Group; 6] = [
 ];
 
 impl Group {
-    /// Tells of the group.
-    ///
-    /// # Safety
-    /// The function may be called with the argument.
-    unsafe fn tell(&self, taker: Callback, argument: *mut c_void) -> c_int {
-        let text = |key, text: &'static CStr| OsslParam {
-            data: text.as_ptr().cast_mut().cast(),
-            data_size: text.count_bytes(),
-            ..OsslParam::described(key, UTF8_STRING)
-        };
-        let uint = |key, at: &c_uint| OsslParam {
-            data: ptr::from_ref(at).cast_mut().cast(),
-            data_size: size_of::<c_uint>(),
-            ..OsslParam::described(key, UNSIGNED_INTEGER)
-        };
-        let int = |key, at: &c_int| OsslParam {
-            data: ptr::from_ref(at).cast_mut().cast(),
-            data_size: size_of::<c_int>(),
-            ..OsslParam::described(key, INTEGER)
-        };
+    fn tell(&self, taker: Taker) -> Result<()> {
         // No version is the last one that has the group: 0 stands for no end.
         let (is_kem, max_tls, max_dtls) = (c_uint::from(self.is_kem), 0, self.min_dtls.min(0));
-        let params = [
+        taker.pass(&[
             text(c"tls-group-name", self.name),
             text(c"tls-group-name-internal", self.internal),
             text(c"tls-group-alg", self.keys),
@@ -159,8 +150,64 @@ impl Group {
             int(c"tls-min-dtls", &self.min_dtls),
             int(c"tls-max-dtls", &max_dtls),
             OsslParam::END,
-        ];
-        // SAFETY: a terminated array with values that live as long as the call, and the caller's promise.
-        unsafe { taker(params.as_ptr(), argument) }
+        ])
+    }
+}
+
+/// A signature, in the words of the capability.
+struct Signature {
+    named: &'static Named,
+    id: c_uint,
+    bits: c_uint,
+}
+
+const fn of_set<const N: usize>() -> Signature {
+    let named = MlDsa::<N>::NAMED;
+    let (bits, _) = mldsa::strength(named.set);
+    Signature { named, id: named.tls.1 as c_uint, bits: bits as c_uint }
+}
+
+static SIGNATURES: [Signature; 3] = [of_set::<44>(), of_set::<65>(), of_set::<87>()];
+
+impl Signature {
+    fn tell(&self, taker: Taker) -> Result<()> {
+        // TLS 1.3 has them and whatever comes after it; DTLS has them in no version.
+        let (min_tls, max_tls, no_dtls) = (0x0304, 0, -1);
+        taker.pass(&[
+            text(c"tls-sigalg-iana-name", self.named.tls.0),
+            text(c"tls-sigalg-name", self.named.name),
+            text(c"tls-sigalg-oid", self.named.oid),
+            uint(c"tls-sigalg-code-point", &self.id),
+            uint(c"tls-sigalg-sec-bits", &self.bits),
+            int(c"tls-min-tls", &min_tls),
+            int(c"tls-max-tls", &max_tls),
+            int(c"tls-min-dtls", &no_dtls),
+            int(c"tls-max-dtls", &no_dtls),
+            OsslParam::END,
+        ])
+    }
+}
+
+fn text(key: &'static CStr, text: &'static CStr) -> OsslParam {
+    OsslParam {
+        data: text.as_ptr().cast_mut().cast(),
+        data_size: text.count_bytes(),
+        ..OsslParam::described(key, UTF8_STRING)
+    }
+}
+
+fn uint(key: &'static CStr, at: &c_uint) -> OsslParam {
+    OsslParam {
+        data: ptr::from_ref(at).cast_mut().cast(),
+        data_size: size_of::<c_uint>(),
+        ..OsslParam::described(key, UNSIGNED_INTEGER)
+    }
+}
+
+fn int(key: &'static CStr, at: &c_int) -> OsslParam {
+    OsslParam {
+        data: ptr::from_ref(at).cast_mut().cast(),
+        data_size: size_of::<c_int>(),
+        ..OsslParam::described(key, INTEGER)
     }
 }

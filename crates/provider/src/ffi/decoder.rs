@@ -30,8 +30,8 @@ use crate::pkey::x25519::X25519;
 use crate::pkey::{Selection, stored};
 use crate::provider::{Bio, Provider};
 
-type Selects = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-type Decode = unsafe extern "C" fn(
+pub(super) type Selects = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+pub(super) type Decode = unsafe extern "C" fn(
     *mut c_void,
     *mut Bio,
     c_int,
@@ -106,11 +106,11 @@ pub const TYPE_DECODER_FUNCTIONS: &[Dispatch] = decoder!(decode_der);
 pub const PEM_DECODER_FUNCTIONS: &[Dispatch] = decoder!(decode_pem);
 
 /// A decoder needs nothing but the provider, so that is its context.
-unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
+pub(super) unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
     provider
 }
 
-unsafe extern "C" fn free(_: *mut c_void) {}
+pub(super) unsafe extern "C" fn free(_: *mut c_void) {}
 
 /// Tells whether private keys are selected. Nothing selected is all.
 fn wants_private(selection: c_int) -> bool {
@@ -122,13 +122,27 @@ unsafe extern "C" fn selects(_: *mut c_void, selection: c_int) -> c_int {
 }
 
 /// A call of a decoder: the input, and the function to which what was found in it is passed.
-struct Call {
-    provider: Provider,
+pub(super) struct Call {
+    pub(super) provider: Provider,
     bio: *mut Bio,
-    taker: Taker,
+    pub(super) taker: Taker,
 }
 
 impl Call {
+    /// Takes the arguments of a decoder's function.
+    ///
+    /// # Safety
+    /// The taker may be called with the argument as long as there is the call.
+    pub(super) unsafe fn new(
+        provider: Option<Provider>,
+        bio: *mut Bio,
+        taker: Option<Callback>,
+        argument: *mut c_void,
+    ) -> Result<Self> {
+        let (provider, function) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
+        Ok(Call { provider, bio, taker: Taker { function, argument } })
+    }
+
     /// Passes DER on for the decoder of its type.
     fn pass_der(&self, der: &[u8], secret: &Secret) -> Result<()> {
         let params = [
@@ -141,7 +155,7 @@ impl Call {
     }
 
     /// Reads one value of DER; none where there is none, or it is too long for a key.
-    fn read_der(&self) -> Option<Zeroizing<Vec<u8>>> {
+    pub(super) fn read_der(&self) -> Option<Zeroizing<Vec<u8>>> {
         let mut der = Zeroizing::new(Vec::with_capacity(stored::LONGEST));
         self.read_to(&mut der, 2)?;
         // The length is in this byte, or in as many as it says (X.690 §8.1.3).
@@ -191,8 +205,8 @@ unsafe fn decode(
             if !wants_private(selection) {
                 return Ok(());
             }
-            let (provider, taker) = provider.zip(taker).ok_or(Reason::INTERNAL)?;
-            inner(&Call { provider, bio, taker: Taker { function: taker, argument } })
+            // SAFETY: a decoder's arguments, which serve this call.
+            inner(&unsafe { Call::new(provider, bio, taker, argument) }?)
         },
     )
 }

@@ -50,8 +50,8 @@ pub const fn key_functions<K: KeyType, const ISOLATED: bool>() -> &'static [Disp
             function!(id::EXPORT, Export, export::<K>),
             function!(id::EXPORT_TYPES, Types, types::<K>),
             function!(id::DUP, Duplicate, duplicate::<K>),
-            // A key that was decoded here is for the service.
-            if ISOLATED { function!(id::LOAD, Load, load) } else { Dispatch::END },
+            // A key that was decoded here is for the service, or of a type that is never there.
+            if ISOLATED || K::LOADED { function!(id::LOAD, Load, load) } else { Dispatch::END },
             Dispatch::END,
         ]
     }

@@ -35,6 +35,7 @@ mod capabilities;
 mod cipher;
 mod decoder;
 mod digest;
+mod encoder;
 mod held;
 mod held_signature;
 mod kdf;
@@ -42,9 +43,11 @@ mod kem;
 mod keyexch;
 mod keymgmt;
 mod mac;
+mod message_signature;
 mod object;
 mod operation;
 mod pipeline;
+mod raw_decoder;
 mod secret;
 mod signature;
 mod store;
@@ -52,6 +55,9 @@ mod store;
 pub use cipher::cipher_functions;
 pub use decoder::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
 pub use digest::{digest_functions, xof_functions};
+pub use encoder::{
+    ENCRYPTED_PRIVATE_KEY_INFO, PRIVATE_KEY_INFO, READABLE, SUBJECT_PUBLIC_KEY_INFO, encoder_functions,
+};
 pub use held::held_key_functions;
 pub use held_signature::signature_functions;
 pub use kdf::kdf_functions;
@@ -59,7 +65,9 @@ pub use kem::kem_functions;
 pub use keyexch::X25519_FUNCTIONS;
 pub use keymgmt::key_functions;
 pub use mac::mac_functions;
+pub use message_signature::message_signature_functions;
 pub use operation::{ECDH_FUNCTIONS, RSA_CIPHER_FUNCTIONS};
+pub use raw_decoder::raw_decoder_functions;
 pub use secret::secret_functions;
 pub use signature::{ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS};
 pub use store::STORE_FUNCTIONS;
@@ -154,8 +162,10 @@ pub unsafe extern "C" fn OSSL_provider_init(
         || {
             // SAFETY: the core's own arguments, valid until teardown.
             unsafe {
-                *context = Provider::new(handle, functions).into_raw();
+                let provider = Provider::new(handle, functions);
+                *context = provider.into_raw();
                 *out = FUNCTIONS.as_ptr();
+                algorithms::introduce(provider);
             }
             Ok(())
         },
@@ -220,7 +230,8 @@ unsafe extern "C" fn query(
     let isolated = || provider.is_some_and(|provider| provider.configuration().service.is_some());
     let isolates_all = || provider.is_some_and(Provider::isolates_all);
     let others = || provider.is_some_and(|provider| provider.libcrypto().has_pkey());
-    let before_3_4 = || provider.is_some_and(|provider| provider.configuration().openssl < (3, 4));
+    let before = |version| provider.is_some_and(|provider| provider.configuration().openssl < version);
+    let (before_3_4, before_3_5) = (|| before((3, 4)), || before((3, 5)));
     let _ = catch_unwind(AssertUnwindSafe(|| provider.map(early::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST if before_3_4() => algorithms::DIGESTS_WITH_DEFAULTS.as_ptr(),
@@ -244,7 +255,13 @@ unsafe extern "C" fn query(
         abi::OP_ASYM_CIPHER if isolated() && others() => algorithms::ISOLATED_CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_ASYM_CIPHER if others() => algorithms::CIPHERS_WITH_KEY_PAIRS.as_ptr(),
         abi::OP_KEM => algorithms::KEMS.as_ptr(),
+        // OpenSSL has files of ML-KEM and ML-DSA by itself from version 3.5 on.
+        abi::OP_ENCODER if before_3_5() => algorithms::ENCODERS.as_ptr(),
+        abi::OP_DECODER if isolated() && others() && before_3_5() => {
+            algorithms::ISOLATED_FILE_DECODERS.as_ptr()
+        }
         abi::OP_DECODER if isolated() && others() => algorithms::DECODERS.as_ptr(),
+        abi::OP_DECODER if before_3_5() => algorithms::FILE_DECODERS.as_ptr(),
         abi::OP_STORE if isolated() && others() => algorithms::STORES.as_ptr(),
         abi::OP_SKEYMGMT if isolates_all() => algorithms::ISOLATED_SECRETS.as_ptr(),
         abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),

@@ -16,12 +16,14 @@ use crate::pkey::curve25519::Key;
 use crate::pkey::ed25519::{self, Begun, Ed25519, Form, SIGNATURE, Signature};
 use crate::provider::Provider;
 
-type New = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OsslParam) -> c_int;
-type DigestInit = unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_void, *const OsslParam) -> c_int;
-type Sign =
+pub(super) type New = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+pub(super) type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OsslParam) -> c_int;
+pub(super) type DigestInit =
+    unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_void, *const OsslParam) -> c_int;
+pub(super) type Sign =
     unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
-type Verify = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+pub(super) type Verify =
+    unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
 type KeyTypes = unsafe extern "C" fn() -> *const *const c_char;
 
 /// The functions of Ed25519, under the name with which the caller may choose its instance.

@@ -15,6 +15,7 @@
 mod job;
 pub mod kdf;
 mod mac;
+pub mod pkcs8;
 pub mod pkey;
 
 use std::ffi::{CStr, c_void};
@@ -39,6 +40,7 @@ pub struct Libcrypto {
     mac: OnceLock<Option<mac::Functions>>,
     kdf: OnceLock<Option<kdf::Functions>>,
     job: OnceLock<Option<job::Functions>>,
+    pkcs8: OnceLock<Option<pkcs8::Functions>>,
     pkey: OnceLock<Option<pkey::Functions>>,
 }
 
@@ -67,6 +69,10 @@ impl Libcrypto {
 
     fn job(&self) -> Option<&job::Functions> {
         self.job.get_or_init(|| job::Functions::find(self)).as_ref()
+    }
+
+    fn pkcs8(&self) -> Result<&pkcs8::Functions> {
+        self.pkcs8.get_or_init(|| pkcs8::Functions::find(self)).as_ref().ok_or(HIDDEN)
     }
 
     fn pkey(&self) -> Result<&pkey::Functions> {

@@ -12,6 +12,9 @@ pub mod ecdsa;
 pub mod ed25519;
 pub mod held;
 pub mod kem;
+pub mod message;
+pub mod mldsa;
+pub mod raw;
 pub mod rsa;
 pub mod rsa_cipher;
 pub mod rsa_signature;
@@ -64,6 +67,8 @@ pub trait KeyType: Sized + 'static {
     const SETTABLE: &'static [OsslParam];
     /// The parameters of a key that is to be made.
     const GENERATED_BY: &'static [OsslParam];
+    /// True where decoders of this provider make such keys in this process.
+    const LOADED: bool = false;
     /// The description of a key that is to be made.
     type Wanted;
 

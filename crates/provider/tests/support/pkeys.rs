@@ -114,7 +114,7 @@ impl Key {
 
     /// A parameter that is bytes.
     pub fn octets(&self, name: &'static CStr) -> Result<Vec<u8>, Refused> {
-        let mut value = vec![0; 4096];
+        let mut value = vec![0; 8192];
         let mut params = [Param::octets(name, &mut value), Param::END];
         // SAFETY: see the top.
         done(unsafe { (libcrypto().EVP_PKEY_get_params)(self.0, params.as_mut_ptr()) })?;
@@ -203,7 +203,7 @@ impl Key {
     ) -> Result<Vec<u8>, Refused> {
         let context = Digest::new();
         let digest = digest.map_or(ptr::null(), CStr::as_ptr);
-        let (mut signature, mut len) = (vec![0; 4096], 4096);
+        let (mut signature, mut len) = (vec![0; 8192], 8192);
         let nothing = ptr::null_mut();
         // SAFETY: see the top.
         unsafe {
@@ -363,10 +363,10 @@ impl Key {
     }
 
     /// Signs a message that comes in pieces, and goes on after a copy was signed: the signatures of the pieces up to `half`, and of all.
-    pub fn sign_pieces(
+    pub fn sign_pieces<'a>(
         &self,
         library: &Library,
-        digest: &CStr,
+        digest: impl Into<Option<&'a CStr>>,
         params: &[Param],
         pieces: &[&[u8]],
         half: usize,
@@ -374,7 +374,7 @@ impl Key {
         let context = Digest::new();
         let nothing = ptr::null_mut();
         let finish = |context: &Digest| {
-            let (mut signature, mut len) = (vec![0; 4096], 4096);
+            let (mut signature, mut len) = (vec![0; 8192], 8192);
             // SAFETY: see the top.
             unsafe { done((libcrypto().EVP_DigestSignFinal)(context.0, signature.as_mut_ptr(), &mut len))? };
             signature.truncate(len);
@@ -382,7 +382,7 @@ impl Key {
         };
         // SAFETY: see the top.
         unsafe {
-            let digest = digest.as_ptr();
+            let digest = digest.into().map_or(ptr::null(), CStr::as_ptr);
             let (mut inner, properties) = (ptr::null_mut(), ptr::null());
             let at = &raw mut inner;
             done((libcrypto().EVP_DigestSignInit_ex)(
@@ -412,11 +412,15 @@ impl Key {
 pub struct Signing(Digest, Object);
 
 impl Signing {
-    /// Begins to sign with that digest.
-    pub fn new(key: &Key, library: &Library, digest: &CStr) -> Result<Self, Refused> {
+    /// Begins to sign with that digest, or with an algorithm that hashes by itself.
+    pub fn new<'a>(
+        key: &Key,
+        library: &Library,
+        digest: impl Into<Option<&'a CStr>>,
+    ) -> Result<Self, Refused> {
         let context = Digest::new();
         let mut inner = ptr::null_mut();
-        let (digest, properties) = (digest.as_ptr(), ptr::null());
+        let (digest, properties) = (digest.into().map_or(ptr::null(), CStr::as_ptr), ptr::null());
         // SAFETY: see the top.
         let begun = unsafe {
             (libcrypto().EVP_DigestSignInit_ex)(

@@ -83,6 +83,11 @@ impl PublicKey {
         self.kernel.kernel()
     }
 
+    /// The hash of the key's encoding, the standard's tr. A message that comes in pieces can be hashed behind it, for [`Scheme::Representative`].
+    pub fn hash(&self) -> &[u8; 64] {
+        &self.expanded.hash
+    }
+
     /// Returns a message's representative mu, which is all of the message that signing and verifying need: FIPS 204 §6.2, algorithm 7,
     /// line 6.
     ///

@@ -12,10 +12,12 @@ mod partner;
 
 use std::ffi::CStr;
 
+use der::asn1::ObjectIdentifier;
 use millstream::publickey::mlkem::{MESSAGE, PrivateKey, PublicKey, SECRET, Set};
 use zeroize::Zeroizing;
 
 use self::partner::{Alone, P256, P384, Partner, X25519};
+use super::raw::Encoded;
 use super::{System, features};
 use crate::count::Rows;
 use crate::error::{Reason, Result};
@@ -96,6 +98,24 @@ kems! {
         c"SecP384r1MLKEM1024", 0x11ed, MlKem1024, P384;
 }
 
+/// Says how keys of ML-KEM are called in files. Those of hybrids are in none.
+macro_rules! encoded {
+    ($($kem:ident = $oid:literal;)*) => {
+        $(impl Encoded for $kem {
+            const OID: ObjectIdentifier = ObjectIdentifier::new_unwrap($oid);
+            const NAME: &'static CStr = <$kem as Kem>::NAME;
+            const LABELS: [&'static str; 2] = ["dk", "ek"];
+            const OUTPUT_FORMATS: &'static CStr = c"ml-kem.output_formats";
+        })*
+    };
+}
+
+encoded! {
+    MlKem512 = "2.16.840.1.101.3.4.4.1";
+    MlKem768 = "2.16.840.1.101.3.4.4.2";
+    MlKem1024 = "2.16.840.1.101.3.4.4.3";
+}
+
 /// Returns the bits of security of a parameter set, and NIST's category of it. Ref. FIPS 203 §8, table 2; SP 800-57 Part 1.
 pub const fn strength(set: Set) -> (usize, usize) {
     match set {
@@ -106,7 +126,7 @@ pub const fn strength(set: Set) -> (usize, usize) {
 }
 
 /// The public parts of a key.
-struct Public<K: Kem> {
+pub struct Public<K: Kem> {
     lattice: PublicKey,
     partner: <K::Partner as Partner>::Public,
     /// Both, encoded.
@@ -129,7 +149,7 @@ impl<K: Kem> Public<K> {
 }
 
 /// The private parts of a key, and its public ones.
-struct Private<K: Kem> {
+pub struct Private<K: Kem> {
     lattice: PrivateKey,
     partner: <K::Partner as Partner>::Private,
     /// The partner's public part.

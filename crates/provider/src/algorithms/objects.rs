@@ -1,0 +1,31 @@
+//! The objects of ML-KEM and ML-DSA, which libcrypto has not heard of before OpenSSL 3.5: without them it verifies no certificate.
+
+use std::ffi::CStr;
+
+use crate::provider::Provider;
+
+/// An identifier, and the short and the long name that OpenSSL 3.5 gives it.
+type Object = [&'static CStr; 3];
+
+const ML_KEM: [Object; 3] = [
+    [c"2.16.840.1.101.3.4.4.1", c"id-alg-ml-kem-512", c"ML-KEM-512"],
+    [c"2.16.840.1.101.3.4.4.2", c"id-alg-ml-kem-768", c"ML-KEM-768"],
+    [c"2.16.840.1.101.3.4.4.3", c"id-alg-ml-kem-1024", c"ML-KEM-1024"],
+];
+const ML_DSA: [Object; 3] = [
+    [c"2.16.840.1.101.3.4.3.17", c"id-ml-dsa-44", c"ML-DSA-44"],
+    [c"2.16.840.1.101.3.4.3.18", c"id-ml-dsa-65", c"ML-DSA-65"],
+    [c"2.16.840.1.101.3.4.3.19", c"id-ml-dsa-87", c"ML-DSA-87"],
+];
+
+/// Makes the objects known, where the libcrypto that loads the provider may lack them.
+pub fn introduce(provider: Provider) {
+    if provider.openssl() >= (3, 5) {
+        return;
+    }
+    ML_KEM.iter().for_each(|object| provider.name_object(object));
+    for object @ [.., name] in &ML_DSA {
+        provider.name_object(object);
+        provider.name_signature(name);
+    }
+}

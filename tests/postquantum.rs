@@ -1,0 +1,191 @@
+//! ML-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
+//! between it and OpenSSL 4, which has its own.
+
+use std::path::Path;
+
+use millstream_tests::{OpenSsl, Place, Provider, Side, bytes, run, with_each_openssl};
+
+const SIGNATURES: [&str; 3] = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
+const MECHANISMS: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
+
+/// Commands of one version, on one provider, in a folder.
+struct Shell<'a> {
+    openssl: &'a OpenSsl,
+    side: Side,
+    place: &'a Place,
+}
+
+impl<'a> Shell<'a> {
+    fn new(openssl: &'a OpenSsl, place: &'a Place, name: &str, provider: Provider) -> Self {
+        place.write("req.cnf", "[req]\ndistinguished_name = dn\n[dn]\n");
+        place.write("leaf.cnf", "basicConstraints = CA:FALSE\n");
+        Shell { openssl, side: Side::new(place, name, provider), place }
+    }
+
+    /// Runs a command in the folder, requires success, and returns its output as text.
+    #[track_caller]
+    fn good(&self, words: &str) -> String {
+        let ended = run(self.openssl.command(&self.side, words).current_dir(self.place.folder()), b"");
+        assert_eq!(ended.code, Some(0), "{words}: {}", ended.err);
+        ended.text()
+    }
+
+    /// Does the same with a command that has to fail.
+    #[track_caller]
+    fn bad(&self, words: &str) {
+        let ended = run(self.openssl.command(&self.side, words).current_dir(self.place.folder()), b"");
+        assert!(ended.code.is_some_and(|code| code != 0), "{words}: it should fail");
+    }
+
+    /// Shows the key, without the ends of lines: OpenSSL 4 has more bytes in one.
+    #[track_caller]
+    fn shown(&self) -> String {
+        self.good("pkey -in key -noout -text").split_whitespace().collect()
+    }
+
+    /// Makes a self-signed certificate of a new key that is not encrypted.
+    #[track_caller]
+    fn certificate(&self, algorithm: &str, key: &str, certificate: &str) {
+        let words =
+            "req -x509 -nodes -days 2 -subj /CN=localhost -config req.cnf -addext basicConstraints=CA:TRUE";
+        self.good(&format!("{words} -newkey {algorithm} -keyout {key} -out {certificate}"));
+    }
+}
+
+fn changed(place: &Place, from: &str, to: &str) {
+    let mut bytes = place.read(from);
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    place.write(to, bytes);
+}
+
+/// Makes, shows, writes and reads keys, and signs files and certificates, with Millstream alone.
+fn keys_signatures_and_certificates(openssl: &OpenSsl) {
+    let place = Place::new();
+    let shell = Shell::new(openssl, &place, "millstream", Provider::Millstream);
+    place.write("message", bytes(10_000));
+    for name in SIGNATURES {
+        let counted = name.to_lowercase();
+        shell.good(&format!("genpkey -algorithm {name} -out key"));
+        assert!(String::from_utf8_lossy(&place.read("key")).starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        shell.good("pkey -in key -pubout -out public");
+        assert!(String::from_utf8_lossy(&place.read("public")).starts_with("-----BEGIN PUBLIC KEY-----\n"));
+        let shown = shell.good("pkey -in key -noout -text");
+        assert!(shown.starts_with(&format!("{name} Private-Key:\nseed:\n    ")), "{shown}");
+        assert!(shown.contains("\npriv:\n    ") && shown.contains("\npub:\n    "), "{shown}");
+        shell.good("pkeyutl -sign -rawin -inkey key -in message -out signature");
+        let verify = "pkeyutl -verify -rawin -pubin -inkey public -in message -sigfile";
+        shell.good(&format!("{verify} signature"));
+        changed(&place, "signature", "wrong");
+        shell.bad(&format!("{verify} wrong"));
+        // A key in every form: DER, and encrypted.
+        shell.good("pkey -in key -outform DER -out der");
+        shell.good("pkey -inform DER -in der -aes256 -passout pass:secret -out encrypted");
+        let encrypted = place.read("encrypted");
+        assert!(String::from_utf8_lossy(&encrypted).starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"));
+        shell.good("pkey -in encrypted -passin pass:secret -out again");
+        assert_eq!(place.read("again"), place.read("key"));
+        shell.bad("pkey -in encrypted -passin pass:another");
+        // A root, a request, and a certificate for it.
+        shell.certificate(name, "root.key", "root");
+        assert!(shell.good("x509 -in root -noout -text").contains(&format!("Signature Algorithm: {name}")));
+        shell.good("verify -CAfile root root");
+        shell.good("req -new -subj /CN=leaf -config req.cnf -key key -out request");
+        shell.good("req -in request -verify -noout");
+        shell.good("x509 -req -in request -CA root -CAkey root.key -days 2 -extfile leaf.cnf -out leaf");
+        shell.good("verify -CAfile root leaf");
+        shell.good("x509 -in leaf -outform DER -out leaf.der");
+        changed(&place, "leaf.der", "wrong");
+        // The last byte is the signature's.
+        shell.good("x509 -in leaf -noout -pubkey -out leaf.pub");
+        assert_eq!(place.read("leaf.pub"), place.read("public"));
+        shell.certificate(name, "other.key", "other");
+        shell.bad("verify -CAfile other leaf");
+        shell.side.take().require(&counted, 8, 20_000);
+    }
+    for name in MECHANISMS {
+        shell.good(&format!("genpkey -algorithm {name} -out key"));
+        shell.good("pkey -in key -pubout -out public");
+        let shown = shell.good("pkey -in key -noout -text");
+        assert!(shown.starts_with(&format!("{name} Private-Key:\nseed:\n    ")), "{shown}");
+        shell.good("pkey -in key -aes256 -passout pass:secret -out encrypted");
+        shell.good("pkey -in encrypted -passin pass:secret -out again");
+        assert_eq!(place.read("again"), place.read("key"));
+    }
+}
+
+with_each_openssl!(keys_signatures_and_certificates);
+
+/// What the one has written, the other reads and verifies.
+#[test]
+fn openssl_3_0_on_millstream_and_openssl_4() {
+    let (old, new) = (OpenSsl::system(), OpenSsl::newest(4));
+    let place = Place::new();
+    let ours = Shell::new(&old, &place, "ours", Provider::Millstream);
+    let theirs = Shell::new(&new, &place, "theirs", Provider::Default);
+    place.write("message", bytes(1000));
+    for name in SIGNATURES {
+        for (one, other) in [(&ours, &theirs), (&theirs, &ours)] {
+            one.certificate(name, "key", "root");
+            one.good("pkeyutl -sign -rawin -inkey key -in message -out signature");
+            other.good("pkeyutl -verify -rawin -certin -inkey root -in message -sigfile signature");
+            other.good("verify -CAfile root root");
+            other.good("pkey -in key -out again");
+            assert_eq!(place.read("again"), place.read("key"), "{name}");
+            assert_eq!(one.shown(), other.shown(), "{name}");
+            one.good("pkey -in key -aes-256-cbc -passout pass:secret -out encrypted");
+            other.good("pkey -in encrypted -passin pass:secret -out again");
+            assert_eq!(place.read("again"), place.read("key"), "{name}");
+        }
+    }
+    for name in MECHANISMS {
+        for (one, other) in [(&ours, &theirs), (&theirs, &ours)] {
+            one.good(&format!("genpkey -algorithm {name} -out key"));
+            other.good("pkey -in key -out again");
+            assert_eq!(place.read("again"), place.read("key"), "{name}");
+            let public = [one, other].map(|shell| shell.good("pkey -in key -pubout"));
+            assert_eq!(public[0], public[1], "{name}");
+            assert_eq!(one.shown(), other.shown(), "{name}");
+        }
+    }
+    ours.side.take().require("ml-dsa-65", 3, 2000);
+    theirs.side.counted().require_none();
+}
+
+/// Private keys in each form that OpenSSL 4 can write, and in each that OpenSSL 3.0 is configured to write.
+#[test]
+fn forms_of_private_keys() {
+    let (old, new) = (OpenSsl::system(), OpenSsl::newest(4));
+    let place = Place::new();
+    let theirs = Shell::new(&new, &place, "theirs", Provider::Default);
+    for (name, family, seed_only, private_only) in
+        [("ML-DSA-65", "ml-dsa", 54, 4060), ("ML-KEM-768", "ml-kem", 86, 2428)]
+    {
+        theirs.good(&format!("genpkey -algorithm {name} -out key"));
+        for (form, len) in
+            [("seed-only", Some(seed_only)), ("priv-only", Some(private_only)), ("seed-priv", None)]
+        {
+            let words = format!("pkey -in key -outform DER -provparam {family}.output_formats={form}");
+            theirs.good(&format!("{words} -out theirs.der"));
+            if let Some(len) = len {
+                assert_eq!(place.read("theirs.der").len(), len, "{name} {form}");
+            }
+            let ours = Shell::new(&old, &place, &format!("{name}-{form}"), Provider::Millstream);
+            let line = format!("{family}.output_formats = {form}\n");
+            add_to_provider(ours.side.configuration(), &line);
+            ours.good("pkey -inform DER -in theirs.der -outform DER -out ours.der");
+            assert_eq!(place.read("ours.der"), place.read("theirs.der"), "{name} {form}");
+            // A key without a seed is the same key.
+            let public = [&ours, &theirs].map(|shell| shell.good("pkey -inform DER -in theirs.der -pubout"));
+            assert_eq!(public[0], public[1], "{name} {form}");
+        }
+    }
+}
+
+/// Adds a line to the section of Millstream's provider.
+fn add_to_provider(configuration: &Path, line: &str) {
+    let text = std::fs::read_to_string(configuration).expect("the file is there");
+    let at = text.find("module = ").expect("the provider's section names its module");
+    let text = format!("{}{line}{}", &text[..at], &text[at..]);
+    std::fs::write(configuration, text).expect("the file is written");
+}
