@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use millstream_accelerator::{
-    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, Way, given_by,
+    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, Way, given_by, is_long_result,
 };
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
@@ -81,7 +81,7 @@ impl Station {
         let grant = accelerator.add_grant(arena.clone(), 64);
         accelerator.add_queue(grant, submissions.clone(), completions.clone(), 1).expect("rings");
         for algorithm in Algorithm::ALL {
-            for len in [8, 16, 32] {
+            for len in [8, 16, 32, 64] {
                 let bytes: Vec<u8> = (1..=len).collect();
                 if accelerator.insert_raw_key(grant, *algorithm, &bytes, false).is_ok() {
                     break;
@@ -164,20 +164,31 @@ fn tame(word: ControlWord) -> ControlWord {
         matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
     let keyed =
         cipher || chained || aead || matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
-    let private =
-        matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt);
+    let private = matches!(
+        opcode,
+        Opcode::Sign
+            | Opcode::Agree
+            | Opcode::PublicKey
+            | Opcode::Verify
+            | Opcode::Decrypt
+            | Opcode::Encapsulate
+            | Opcode::Decapsulate
+    );
     let signers = [Algorithm::Ed25519, Algorithm::P256, Algorithm::P384, Algorithm::Rsa];
     let pair = match opcode {
         Opcode::Agree => [Algorithm::X25519, Algorithm::P256, Algorithm::P521][word.tag as usize % 3],
         Opcode::Decrypt => Algorithm::Rsa,
+        // Of the keys on lattices only these have results for which the arena has room.
+        Opcode::Encapsulate | Opcode::Decapsulate => Algorithm::MlKem512,
+        Opcode::PublicKey if word.tag.is_multiple_of(5) => Algorithm::MlKem512,
         _ => signers[word.tag as usize % 4],
     };
     let signed = matches!(opcode, Opcode::Sign | Opcode::Verify | Opcode::Decrypt);
-    let long_result = private && pair == Algorithm::Rsa && opcode != Opcode::Verify;
+    let long_result = private && is_long_result(pair, opcode);
     let keyed = keyed || private;
     let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
     let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
-    let handle = |key: u32| (1 << 16) | (key % 32);
+    let handle = |key: u32| (1 << 16) | (key % 64);
     let first = |yes: bool, value: u32| if yes { value } else { 0 };
     let long = if word.flags & Flags::GATHER != 0 { word.source_len % 40 } else { word.source_len % 700 };
     ControlWord {
@@ -200,18 +211,20 @@ fn tame(word: ControlWord) -> ControlWord {
         iv_len: if keyed && !private && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
         mac_len: match opcode {
             Opcode::Cipher | Opcode::Random => 0,
+            Opcode::Encapsulate => 32,
             _ if private => given_by(pair, opcode) as u8 & if long_result { 0 } else { 0xff },
             _ => word.mac_len % 66,
         },
         key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
         mac_key: first(chained, if mac_in_arena { near(word.mac_key) } else { handle(word.mac_key) }),
         source: match opcode {
-            Opcode::PublicKey | Opcode::Random => 0,
+            Opcode::PublicKey | Opcode::Random | Opcode::Encapsulate => 0,
             _ if word.flags & Flags::GATHER != 0 => word.source % 256,
             _ => near(word.source),
         },
         source_len: match opcode {
-            Opcode::PublicKey => 0,
+            Opcode::PublicKey | Opcode::Encapsulate => 0,
+            Opcode::Decapsulate => 768,
             Opcode::Agree => given_by(pair, Opcode::PublicKey),
             Opcode::Decrypt => 128,
             _ if word.tag.is_multiple_of(3) => long & !15,
@@ -221,10 +234,18 @@ fn tame(word: ControlWord) -> ControlWord {
         aad: first(aead || piece || opcode == Opcode::Verify, near(word.aad)),
         aad_len: first(!cipher && !random && (!private || opcode == Opcode::Verify), word.aad_len % 130),
         iv: first(keyed && !private && opcode != Opcode::PartialMac, near(word.iv)),
-        mac: first(!cipher && !random && !long_result && opcode != Opcode::Verify, near(word.mac)),
-        key_len: if in_arena { word.key_len % 70 } else { 0 },
+        mac: first(
+            !cipher && !random && (!long_result || opcode == Opcode::Encapsulate) && opcode != Opcode::Verify,
+            near(word.mac),
+        ),
+        key_len: match opcode {
+            Opcode::Encapsulate if in_arena => 800,
+            _ if in_arena => word.key_len % 70,
+            _ => 0,
+        },
         mac_key_len: match () {
             () if mac_in_arena => word.mac_key_len % 140,
+            () if long_result && pair == Algorithm::MlKem512 => 760 + word.mac_key_len % 60,
             () if long_result => 100 + word.mac_key_len % 600,
             () => 0,
         },
@@ -251,8 +272,10 @@ fn outputs(word: &ControlWord, whole: &[u8]) -> Vec<std::ops::Range<usize>> {
     let span = |at: u32, len: usize| at as usize..at as usize + len;
     let pieces = [Opcode::PartialHash, Opcode::PartialMac, Opcode::PartialAead].map(|opcode| opcode as u8);
     let state = if pieces.contains(&word.opcode) { ControlWord::STATE_BYTES as usize } else { 0 };
-    // A result of RSA has a length of its own.
-    let len = if word.algorithm == Algorithm::Rsa as u8 { usize::from(word.mac_key_len) } else { len };
+    // A long result of a key pair has a length of its own.
+    let of = Algorithm::from_code(word.algorithm).zip(Opcode::from_code(word.opcode));
+    let is_long = of.is_some_and(|(algorithm, opcode)| is_long_result(algorithm, opcode));
+    let len = if is_long { usize::from(word.mac_key_len) } else { len };
     vec![
         span(word.destination, len),
         span(word.mac, if reverse { 0 } else { usize::from(word.mac_len) }),

@@ -7,6 +7,7 @@ mod graviola;
 mod lattice;
 mod libcrux;
 mod ours;
+mod queue;
 mod report;
 mod ring;
 

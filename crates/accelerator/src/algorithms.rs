@@ -13,7 +13,9 @@
 //!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
 //!
 //! A row of `private_keys` or `curves` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the
-//! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key.
+//! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key. A row of `lattices` names
+//! its module and the type of key that its parameter sets share, and has the times of what is done with a public key that is expanded
+//! first, and of making a key from its seed, too. A result of more than 255 bytes goes to a word's destination.
 //!
 //! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares
 //! the rows with the engines. `tests/accelerator/case.rs` has its own list of what each algorithm takes.
@@ -254,6 +256,38 @@ macro_rules! every_algorithm {
                     gives { Sign: 132, Agree: 66, PublicKey: 133, Decrypt: 0 }
                 }
             }
+            lattices {
+                MlKem512 = mlkem as MlKem {
+                    facts { cost: 1, each: 4_000, alone: 8_000, public: 7_000, make: 7_000 }
+                    keys [64 | 1632]
+                    gives { PublicKey: 800, Encapsulate: 768, Decapsulate: 32 }
+                }
+                MlKem768 = mlkem as MlKem {
+                    facts { cost: 1, each: 5_000, alone: 11_000, public: 9_000, make: 11_000 }
+                    keys [64 | 2400]
+                    gives { PublicKey: 1184, Encapsulate: 1088, Decapsulate: 32 }
+                }
+                MlKem1024 = mlkem as MlKem {
+                    facts { cost: 1, each: 8_000, alone: 16_000, public: 16_000, make: 20_000 }
+                    keys [64 | 3168]
+                    gives { PublicKey: 1568, Encapsulate: 1568, Decapsulate: 32 }
+                }
+                MlDsa44 = mldsa as MlDsa {
+                    facts { cost: 1, each: 45_000, alone: 54_000, public: 20_000, make: 35_000 }
+                    keys [32 | 2560]
+                    gives { Sign: 2420, PublicKey: 1312 }
+                }
+                MlDsa65 = mldsa as MlDsa {
+                    facts { cost: 1, each: 70_000, alone: 85_000, public: 32_000, make: 65_000 }
+                    keys [32 | 4032]
+                    gives { Sign: 3309, PublicKey: 1952 }
+                }
+                MlDsa87 = mldsa as MlDsa {
+                    facts { cost: 1, each: 82_000, alone: 95_000, public: 60_000, make: 105_000 }
+                    keys [32 | 4896]
+                    gives { Sign: 4627, PublicKey: 2592 }
+                }
+            }
             hashes {
                 Md5 { cost: 1 }
                 Sha1 { cost: 2 }
@@ -302,6 +336,8 @@ macro_rules! engines_only {
             $($coded = $coded_in::$coded_key as $coded_stored;)+
             $($pair = $pair_in::$pair_key as $pair_stored;)+
             Curve = ecdsa::PrivateKey as Inline;
+            MlKem = mlkem::PrivateKey as Inline;
+            MlDsa = mldsa::PrivateKey as Inline;
             Hmac = hmac::HmacKey as Inline;
         }
     };
@@ -403,6 +439,14 @@ macro_rules! by_algorithm {
             keys [$curve_keys:pat]
             gives { $($curve_opcode:ident: $curve_given:literal),+ }
         })+ }
+        lattices { $($lattice:ident = $lattice_in:ident as $lattice_key:ident {
+            facts {
+                cost: $lattice_cost:literal, each: $lattice_each:literal, alone: $lattice_alone:literal,
+                public: $lattice_public:literal, make: $lattice_make:literal
+            }
+            keys [$lattice_keys:pat]
+            gives { $($lattice_opcode:ident: $lattice_given:literal),+ }
+        })+ }
         hashes { $($hash:ident { cost: $hash_cost:literal })+ }
         checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
     ) => {
@@ -438,12 +482,14 @@ macro_rules! by_algorithm {
         ///
         /// assert_eq!(given_by(Algorithm::P384, Opcode::Sign), 96);
         /// assert_eq!(given_by(Algorithm::X25519, Opcode::Sign), 0);
+        /// assert_eq!(given_by(Algorithm::MlKem768, Opcode::Encapsulate), 1088, "the ciphertext, beside a secret of 32");
         /// ```
         #[inline(always)]
         pub const fn given_by(algorithm: Algorithm, opcode: Opcode) -> u32 {
             match (algorithm, opcode) {
                 $($((Algorithm::$pair, Opcode::$opcode) => $given,)+)+
                 $($((Algorithm::$curve, Opcode::$curve_opcode) => $curve_given,)+)+
+                $($((Algorithm::$lattice, Opcode::$lattice_opcode) => $lattice_given,)+)+
                 _ => 0,
             }
         }
@@ -451,7 +497,30 @@ macro_rules! by_algorithm {
         /// Returns true for an algorithm whose keys are private keys.
         #[inline(always)]
         pub(crate) const fn is_private(algorithm: Algorithm) -> bool {
-            matches!(algorithm, $(Algorithm::$pair)|+ | $(Algorithm::$curve)|+)
+            matches!(algorithm, $(Algorithm::$pair)|+ | $(Algorithm::$curve)|+ | $(Algorithm::$lattice)|+)
+        }
+
+        /// Returns true for an algorithm on module lattices, ML-KEM or ML-DSA.
+        pub(crate) const fn is_lattice(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$lattice)|+)
+        }
+
+        /// Returns the bytes that an expanded key of the algorithm takes on the heap, beside its place. Only keys that take much more there
+        /// than in their places are counted.
+        pub(crate) const fn kept_beside(algorithm: Algorithm) -> usize {
+            match algorithm {
+                $(Algorithm::$lattice => crate::engines::$lattice_in::Set::$lattice.kept_private_len(),)+
+                _ => 0,
+            }
+        }
+
+        /// Returns the nanoseconds of what is done with a public key on lattices that a word brings, and of making a private key from its
+        /// seed; none for other algorithms.
+        pub(crate) const fn lattice_nanoseconds(algorithm: Algorithm) -> Option<(u32, u32)> {
+            match algorithm {
+                $(Algorithm::$lattice => Some(($lattice_public, $lattice_make)),)+
+                _ => None,
+            }
         }
 
         /// Returns the nanoseconds that an operation takes beside its bytes, in full lanes and alone: see [`cost`](crate::cost).
@@ -459,6 +528,7 @@ macro_rules! by_algorithm {
             match algorithm {
                 $(Algorithm::$pair => ($each, $alone),)+
                 $(Algorithm::$curve => ($curve_each, $curve_alone),)+
+                $(Algorithm::$lattice => ($lattice_each, $lattice_alone),)+
                 _ => (0, 0),
             }
         }
@@ -525,6 +595,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$coded => matches!(len, $coded_keys),)+
                 $(Algorithm::$pair => matches!(len, $pair_keys),)+
                 $(Algorithm::$curve => matches!(len, $curve_keys),)+
+                $(Algorithm::$lattice => matches!(len, $lattice_keys),)+
                 _ => hash_of(algorithm).is_some(),
             }
         }
@@ -544,6 +615,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$coded => $coded_cost,)+
                 $(Algorithm::$pair => $pair_cost,)+
                 $(Algorithm::$curve => $curve_cost,)+
+                $(Algorithm::$lattice => $lattice_cost,)+
                 $(Algorithm::$hash => $hash_cost,)+
                 $(Algorithm::$checksum => $checksum_cost,)+
                 _ => panic!("an algorithm without a row"),
@@ -552,6 +624,20 @@ macro_rules! by_algorithm {
     };
 }
 every_algorithm!(by_algorithm);
+
+/// Returns true when an operation with a key pair gives more than the length of a tag can tell, so that it goes to the word's destination.
+///
+/// ```
+/// use millstream_accelerator::is_long_result;
+/// use millstream_cwq::{Algorithm, Opcode};
+///
+/// assert!(is_long_result(Algorithm::Rsa, Opcode::Sign) && is_long_result(Algorithm::MlDsa44, Opcode::Sign));
+/// assert!(!is_long_result(Algorithm::P521, Opcode::Sign));
+/// ```
+#[inline(always)]
+pub const fn is_long_result(algorithm: Algorithm, opcode: Opcode) -> bool {
+    given_by(algorithm, opcode) > u8::MAX as u32
+}
 
 #[cfg(test)]
 mod tests {
@@ -598,6 +684,25 @@ mod tests {
             ];
             assert_eq!(classes.into_iter().filter(|is| *is).count(), 1, "{algorithm:?}");
             assert!(hash_of(algorithm).is_none_or(|hash| algorithm_of(hash) == algorithm));
+        }
+    }
+
+    #[test]
+    fn what_lattices_give_and_take_is_as_long_as_their_sets_say() {
+        use millstream_publickey::{mldsa, mlkem};
+        for set in mlkem::Set::ALL {
+            let algorithm = Algorithm::from_name(set.name()).unwrap();
+            let given = [Opcode::PublicKey, Opcode::Encapsulate, Opcode::Decapsulate, Opcode::Sign];
+            let lens = [set.public_key_len(), set.ciphertext_len(), mlkem::SECRET, 0];
+            assert_eq!(given.map(|opcode| given_by(algorithm, opcode) as usize), lens, "{set}");
+            assert!(takes_key(algorithm, mlkem::SEED) && takes_key(algorithm, set.expanded_key_len()));
+        }
+        for set in mldsa::Set::ALL {
+            let algorithm = Algorithm::from_name(set.name()).unwrap();
+            let given = [Opcode::PublicKey, Opcode::Sign, Opcode::Encapsulate, Opcode::Agree];
+            let lens = [set.public_key_len(), set.signature_len(), 0, 0];
+            assert_eq!(given.map(|opcode| given_by(algorithm, opcode) as usize), lens, "{set}");
+            assert!(takes_key(algorithm, mldsa::SEED) && takes_key(algorithm, set.expanded_key_len()));
         }
     }
 }

@@ -8,12 +8,12 @@ use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::algorithms::{
-    given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_mac, is_mac_tag,
+    given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_long_result, is_mac, is_mac_tag,
 };
 use crate::arena::{Arena, Span};
-use crate::pairs::{DecryptionScheme, SignatureScheme};
+use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
 use crate::shape::{ANY, word_of};
-use crate::uses::{USES, is_of_pair, is_piece};
+use crate::uses::{USES, brings_public_key, is_of_pair, is_piece};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -85,7 +85,7 @@ pub(crate) struct CheckedWord {
     pub(crate) aad: Span,
     pub(crate) iv: Span,
     pub(crate) mac: Span,
-    /// The place of a mid-state or of a result of RSA; empty unless one is to be written.
+    /// The place of a mid-state or of a long result of a key pair; empty unless one is to be written.
     pub(crate) state: Span,
     /// Bytes in front that a combined operation does not encrypt.
     pub(crate) clear: u32,
@@ -250,7 +250,12 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
             _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
         },
         Opcode::Mac => is_mac(algorithm),
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Decrypt => given_by(algorithm, opcode) > 0,
+        Opcode::Sign
+        | Opcode::Agree
+        | Opcode::PublicKey
+        | Opcode::Decrypt
+        | Opcode::Encapsulate
+        | Opcode::Decapsulate => given_by(algorithm, opcode) > 0,
         Opcode::Verify => given_by(algorithm, Opcode::Sign) > 0,
         Opcode::Random => algorithm == Algorithm::Random,
         // F8's length in bits has no meaning beside an HMAC's in bytes.
@@ -282,7 +287,7 @@ fn span(at: u32, len: u32, arena: u32, outside: Status) -> Result<Span, Status> 
 fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Result<KeyAt, Status> {
     if in_arena {
         let span = span(key, u32::from(key_len), arena, Status::KeyRange)?;
-        let most = if opcode == Opcode::Verify {
+        let most = if brings_public_key(opcode) {
             ControlWord::MOST_PUBLIC_KEY_BYTES
         } else {
             ControlWord::MOST_KEY_BYTES
@@ -304,9 +309,10 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
         | Opcode::Sign
         | Opcode::Agree
         | Opcode::PublicKey
-        | Opcode::Decrypt => KeyAt::Slot(key),
+        | Opcode::Decrypt
+        | Opcode::Decapsulate => KeyAt::Slot(key),
         // A public key is in no slot: it comes with the word.
-        Opcode::Verify => return Err(Status::Key),
+        Opcode::Verify | Opcode::Encapsulate => return Err(Status::Key),
         _ => KeyAt::None,
     })
 }
@@ -387,6 +393,9 @@ fn outputs<const SHAPE: u64>(
         Opcode::Agree if checked.source.len() > given_by(checked.algorithm, Opcode::PublicKey) => {
             return Err(Status::DataLength);
         }
+        Opcode::Decapsulate if checked.source.len() != given_by(checked.algorithm, Opcode::Encapsulate) => {
+            return Err(Status::DataLength);
+        }
         _ => {}
     }
     if SHAPE == ANY && is_of_pair(checked.opcode) {
@@ -408,7 +417,7 @@ fn outputs<const SHAPE: u64>(
     Ok(())
 }
 
-/// Returns what words about key pairs have beside others: the signature or label, and the place of a result of RSA.
+/// Returns what words about key pairs have beside others: the signature or label, and the place of a long result.
 #[cold]
 #[inline(never)]
 fn pair_outputs(
@@ -421,8 +430,10 @@ fn pair_outputs(
         Opcode::Verify | Opcode::Decrypt => span(word.aad, word.aad_len, arena, Status::AadRange)?,
         _ => Span::default(),
     };
-    let writes_long = algorithm == Algorithm::Rsa && opcode != Opcode::Verify;
-    if !writes_long {
+    if !has_context(algorithm) && (word.iv != 0 || word.iv_len != 0) {
+        return Err(Status::Reserved);
+    }
+    if !is_long_result(algorithm, opcode) {
         let unused = word.destination == 0 && word.mac_key_len == 0;
         return if unused { Ok((aad, Span::default())) } else { Err(Status::Reserved) };
     }
@@ -464,9 +475,10 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
         Opcode::Hmac | Opcode::PartialMac => (4..=digest(checked.algorithm)).contains(&len),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(checked.hash)).contains(&len),
         Opcode::Mac => is_mac_tag(checked.algorithm, len),
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey if checked.algorithm == Algorithm::Rsa => len == 0,
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey => {
-            len == given_by(checked.algorithm, checked.opcode)
+        Opcode::Encapsulate => len == SECRET_BYTES,
+        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Decapsulate => {
+            let given = given_by(checked.algorithm, checked.opcode);
+            len == if is_long_result(checked.algorithm, checked.opcode) { 0 } else { given }
         }
         Opcode::Aead | Opcode::PartialAead => is_aead_tag(checked.algorithm, len),
         _ => len == 0,

@@ -8,7 +8,7 @@ use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 use millstream_engines::InOut;
 use millstream_engines::modes::Direction;
 
-use crate::algorithms::{byte_cost, each_nanoseconds, hash_of, is_private, takes_key};
+use crate::algorithms::{byte_cost, each_nanoseconds, hash_of, is_private, lattice_nanoseconds, takes_key};
 use crate::key::Key;
 use crate::operation::Operation;
 use crate::unit::Unit;
@@ -57,8 +57,31 @@ static EACH_COST: [[u32; 256]; 2] = {
 #[inline(always)]
 fn word_cost(word: &ControlWord, alone: bool) -> i64 {
     let each = WORD_COST + i64::from(EACH_COST[usize::from(alone)][usize::from(word.algorithm)]);
-    if word.algorithm == RSA { each + rsa_cost(word, alone) } else { each }
+    match word.algorithm {
+        RSA => each + rsa_cost(word, alone),
+        LATTICES_BEGIN..=LATTICES_END => lattice_cost(word, each),
+        _ => each,
+    }
 }
+
+/// Returns the cost of an operation on lattices, of which `each` is that with a private key. A public key comes with its word and is expanded first, and
+/// so is a private key that comes with its word.
+#[cold]
+fn lattice_cost(word: &ControlWord, each: i64) -> i64 {
+    let times = Algorithm::from_code(word.algorithm).and_then(lattice_nanoseconds);
+    let (public, make) = times.map_or((0, 0), |(public, make)| (i64::from(public), i64::from(make)));
+    let made = if word.has(Flags::KEY_IN_ARENA) { PER_NANOSECOND * make } else { 0 };
+    match word.opcode {
+        VERIFY | ENCAPSULATE => WORD_COST + PER_NANOSECOND * public,
+        // It is there.
+        PUBLIC_KEY => WORD_COST + made,
+        _ => each + made,
+    }
+}
+
+/// The numbers of the algorithms on lattices.
+const LATTICES_BEGIN: u8 = Algorithm::MlKem512 as u8;
+const LATTICES_END: u8 = Algorithm::MlDsa87 as u8;
 
 /// Returns the cost of an operation of RSA beside [`WORD_COST`]: the cube of the modulus's bytes, of which the word has at least as many for the
 /// result or the public key. A word that has fewer is refused.
@@ -208,7 +231,7 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
 /// have random bytes, of which a word has few.
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
-    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM)
+    matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM | ENCAPSULATE | DECAPSULATE)
 }
 
 const SIGN: u8 = Opcode::Sign as u8;
@@ -219,6 +242,8 @@ const PARTIAL_AEAD: u8 = Opcode::PartialAead as u8;
 const VERIFY: u8 = Opcode::Verify as u8;
 const DECRYPT: u8 = Opcode::Decrypt as u8;
 const RANDOM: u8 = Opcode::Random as u8;
+const ENCAPSULATE: u8 = Opcode::Encapsulate as u8;
+const DECAPSULATE: u8 = Opcode::Decapsulate as u8;
 
 /// Returns true when a word brings a key with it.
 #[inline(always)]
@@ -255,6 +280,15 @@ mod tests {
         assert!(of(&carried) > KEY_COST && of(&word(Algorithm::None, 0)) == WORD_COST);
         // The key of an HMAC that is longer than a block is hashed, and counts as what is hashed.
         let mac = ControlWord { hash: Algorithm::Sha512 as u8, key_len: 512, ..carried };
+        // What is done on lattices costs as it takes, and so does a key that is made first.
+        let ml_dsa = ControlWord {
+            opcode: Opcode::Sign as u8,
+            algorithm: Algorithm::MlDsa65 as u8,
+            ..ControlWord::default()
+        };
+        let verify = ControlWord { opcode: Opcode::Verify as u8, ..ml_dsa };
+        let bringing = ControlWord { flags: Flags::KEY_IN_ARENA, ..ml_dsa };
+        assert!(of(&ml_dsa) > 1_000_000 && of(&verify) < of(&ml_dsa) && of(&bringing) > 3 * of(&ml_dsa) / 2);
         let costs = Costs::all(20);
         assert_eq!(of(&mac) - of(&ControlWord { key_len: 0, ..mac }), 5 * 512);
         assert_eq!(costs.alone(&mac, 0), WORD_COST + KEY_COST + 20 * 512);

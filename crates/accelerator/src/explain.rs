@@ -8,11 +8,13 @@ use millstream_engines::{Error, InOut};
 
 use crate::algorithms::hash_of;
 use crate::cost::some_key;
-use crate::key::Key;
+use crate::key::{Key, PrivateKey};
 use crate::operation::Operation;
+use crate::pairs::CarriedPublic;
 use crate::sink::f9_start;
 use crate::status::status_of;
 use crate::unit::Unit;
+use crate::uses::brings_public_key;
 
 /// Bytes of data that every algorithm takes.
 const FITTING: usize = 16;
@@ -32,10 +34,17 @@ pub fn explain(status: Status, word: &ControlWord, data: usize, key: usize) -> O
         Status::DataLength if data <= LONGEST => refused_operation(word, data),
         _ => None,
     };
-    explained.filter(|error| status_of(*error) == status)
+    // The length of a public key that a word brings is that of data to its engine.
+    explained.filter(|error| match error {
+        Error::DataLength { .. } if status == Status::KeyLength => true,
+        error => status_of(*error) == status,
+    })
 }
 
 fn refused_key(word: &ControlWord, len: usize) -> Option<Error> {
+    if Opcode::from_code(word.opcode).is_some_and(brings_public_key) {
+        return CarriedPublic::new(Features::none(), keyed_by(word)?, &vec![0; len]).err();
+    }
     Key::new(Features::none(), keyed_by(word)?, &vec![0; len]).err()
 }
 
@@ -57,6 +66,10 @@ fn refused_operation(word: &ControlWord, len: usize) -> Option<Error> {
             let tag_len = tag.len();
             Operation::open_cut(key.as_aead()?, &iv, &[], InOut::in_place(&mut data), &tag, tag_len)
         }
+        Opcode::Decapsulate => match key.by_ref().as_private()? {
+            PrivateKey::MlKem(key) => Operation::decapsulate(key, &data),
+            _ => return None,
+        },
         Opcode::Hmac | Opcode::Mac => match key.as_mac() {
             Some(key) => Operation::verify(key, &data, &tag),
             None => return f9_start(&iv).err(),
@@ -83,7 +96,10 @@ mod tests {
 
     #[test]
     fn statuses_about_lengths_get_the_engines_own_sentence() {
-        use Algorithm::{AesCbc, AesCmac, AesGcm, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, None, Sha256};
+        use Algorithm::{
+            AesCbc, AesCmac, AesGcm, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, MlDsa44, MlKem512, MlKem768,
+            None, Sha256,
+        };
         for (status, word, data, key, sentence) in [
             (
                 Status::DataLength,
@@ -136,6 +152,27 @@ mod tests {
                 16,
                 17,
                 "a key of 17 bytes; it takes 16, 24 or 32 bytes",
+            ),
+            (
+                Status::DataLength,
+                word(Opcode::Decapsulate, MlKem768, None, 0, 32),
+                1087,
+                0,
+                "ml-kem-768: data of length 1087; it takes 1088 bytes",
+            ),
+            (
+                Status::KeyLength,
+                word(Opcode::Sign, MlDsa44, None, 0, 0),
+                10,
+                33,
+                "a key of 33 bytes; it takes 32 bytes of a seed, or 2560",
+            ),
+            (
+                Status::KeyLength,
+                word(Opcode::Encapsulate, MlKem512, None, 0, 32),
+                0,
+                801,
+                "ml-kem-512: data of length 801; it takes 800 bytes of a public key",
             ),
         ] {
             let error = explain(status, &word, data, key).unwrap_or_else(|| panic!("{sentence}"));

@@ -4,17 +4,21 @@ use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_engines::Error;
 use millstream_publickey::rsa::{self, MAX_PRIVATE_DER};
-use millstream_publickey::{Random, ecdsa};
+use millstream_publickey::{Random, ecdsa, mlkem};
 use zeroize::Zeroizing;
 
-use crate::algorithms::takes_key;
+use crate::algorithms::{is_lattice, takes_key};
 use crate::pairs::refusal;
 
 /// The public exponent of RSA keys, which is everybody's.
 const EXPONENT: u64 = 65_537;
 
+/// Bytes of the longest seed of a key on lattices.
+const LONGEST_SEED: usize = mlkem::SEED;
+
 /// Makes the bytes of a random key, as [`Key::new`](crate::Key::new) takes them. `len` is the length of the key, of RSA that of the modulus in bytes, which
-/// is at least 256 and a multiple of 16. To make a key of RSA takes a good part of a second, and of 4096 bits several.
+/// is at least 256 and a multiple of 16. To make a key of RSA takes a good part of a second, and of 4096 bits several. A key of ML-KEM or
+/// ML-DSA is a seed: 64 or 32 bytes.
 ///
 /// # Errors
 /// [`Error::KeyLength`] when the algorithm has no key of that length; [`Error::Parameter`] when the source of random bytes fails.
@@ -43,8 +47,10 @@ pub fn generate_key(
         }
         _ => None,
     };
-    if !takes_key(algorithm, len) || len == 0 {
-        return Err(wrong("another length"));
+    // An expanded key on lattices has a length of its own, but is not made at random.
+    let is_seed = !is_lattice(algorithm) || len <= LONGEST_SEED;
+    if !takes_key(algorithm, len) || len == 0 || !is_seed {
+        return Err(wrong(if is_seed { "another length" } else { "the length of a seed" }));
     }
     let mut bytes = Zeroizing::new(vec![0; len]);
     match curve {

@@ -15,7 +15,7 @@ use millstream_cwq::Algorithm;
 use millstream_engines::Error;
 use zeroize::optimization_barrier;
 
-use crate::algorithms::every_engine;
+use crate::algorithms::{every_engine, kept_beside};
 use crate::key::{Engine, Key, KeyKind, KeyRef, KeySink, expand};
 
 /// Memory for the keys of a grant, of the kind that their owner wants: locked, or out of the kernel's own reach.
@@ -26,6 +26,13 @@ use crate::key::{Engine, Key, KeyKind, KeyRef, KeySink, expand};
 pub unsafe trait KeyMemory {
     /// Returns room for one key; none when there is no more.
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>>;
+
+    /// Takes over so many bytes that a key has beside its place, on the heap, into what the memory has given out, or returns false where
+    /// that is more than there may be.
+    fn charge(&self, bytes: usize) -> bool;
+
+    /// Forgets bytes that were taken over.
+    fn discharge(&self, bytes: usize);
 
     /// Takes memory back. It is all zero.
     ///
@@ -121,7 +128,7 @@ const UNIT: usize = 64;
 impl Key {
     /// Returns the bytes of key memory that a slot takes which holds a key of that algorithm, made from so many bytes, a
     /// copy of which it keeps; none for an algorithm without keys. Memory for keys is given out in units of 64 bytes, so
-    /// this is a multiple of 64.
+    /// this is a multiple of 64. Keys on lattices lie on the heap for the most part, which is counted, too.
     ///
     /// ```
     /// use millstream_accelerator::Key;
@@ -130,16 +137,23 @@ impl Key {
     /// let (hmac, gcm) = (Key::place_bytes(Algorithm::Sha256, 32), Key::place_bytes(Algorithm::AesGcm, 32));
     /// assert!(hmac.unwrap() <= 512 && gcm.unwrap() <= 2048);
     /// assert_eq!(Key::place_bytes(Algorithm::Crc32, 4), None);
+    /// // The matrix and the secret vectors of ML-DSA-87, as they are used.
+    /// assert!(Key::place_bytes(Algorithm::MlDsa87, 32).unwrap() > 87 << 10);
     /// ```
     pub fn place_bytes(algorithm: Algorithm, key_len: usize) -> Option<usize> {
         let (layout, _) = layout(KeyKind::of(algorithm)?, key_len)?;
-        layout.size().checked_next_multiple_of(UNIT)
+        (layout.size().checked_next_multiple_of(UNIT)?).checked_add(beside(algorithm))
     }
 }
 
 /// Returns the layout of a place for a key of a kind that was made from so many bytes, and where in it the bytes lie.
 fn layout(kind: KeyKind, raw: usize) -> Option<(Layout, usize)> {
     kind.layout().extend(Layout::array::<u8>(raw).ok()?).ok()
+}
+
+/// Returns the bytes that a key of an algorithm takes on the heap, in whole units.
+fn beside(algorithm: Algorithm) -> usize {
+    kept_beside(algorithm).next_multiple_of(UNIT)
 }
 
 /// The reason why a key was not kept.
@@ -157,6 +171,8 @@ pub(crate) struct Kept {
     kind: KeyKind,
     /// The number of bytes that the key was made from, if they were kept.
     raw: Option<u32>,
+    /// The bytes that the key takes beside its place, which the memory was charged.
+    beside: usize,
     /// The memory that the place is of, or `None` for the heap.
     memory: Option<SharedKeyMemory>,
 }
@@ -176,7 +192,29 @@ unsafe impl Sync for Kept {}
 /// Moves a key to a place of its own, with the bytes it was made from if they are to be kept.
 struct Placed<'a> {
     raw: Option<&'a [u8]>,
+    beside: usize,
     memory: Option<&'a SharedKeyMemory>,
+}
+
+impl Placed<'_> {
+    /// Finds room for a place, and charges what is beside it.
+    fn find(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let Some(memory) = self.memory else {
+            // SAFETY: a key has bytes, so the layout has.
+            return NonNull::new(unsafe { alloc(layout) });
+        };
+        if self.beside == 0 {
+            return memory.allocate(layout);
+        }
+        if !memory.charge(self.beside) {
+            return None;
+        }
+        let at = memory.allocate(layout);
+        if at.is_none() {
+            memory.discharge(self.beside);
+        }
+        at
+    }
 }
 
 impl KeySink for Placed<'_> {
@@ -187,25 +225,22 @@ impl KeySink for Placed<'_> {
         let bytes = self.raw.unwrap_or_default();
         let len = u32::try_from(bytes.len()).map_err(|_| NoMemory)?;
         let (layout, behind) = layout(E::KIND, bytes.len()).ok_or(NoMemory)?;
-        let at = match self.memory {
-            Some(memory) => memory.allocate(layout),
-            // SAFETY: a key has bytes, so the layout has.
-            None => NonNull::new(unsafe { alloc(layout) }),
-        };
-        let at = at.ok_or(NoMemory)?;
+        let at = self.find(layout).ok_or(NoMemory)?;
         // SAFETY: the place has this layout: room and alignment for a key, then for the bytes; nobody else has it.
         unsafe {
             at.cast::<E>().write(key);
             at.add(behind).copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
         }
-        Ok(Kept { at, kind: E::KIND, raw: self.raw.map(|_| len), memory: self.memory.cloned() })
+        let Placed { raw, beside, memory } = self;
+        Ok(Kept { at, kind: E::KIND, raw: raw.map(|_| len), beside, memory: memory.cloned() })
     }
 }
 
 impl Kept {
     /// Moves a key to a place of its own.
     pub(crate) fn new(key: Key, memory: Option<&SharedKeyMemory>) -> Result<Self, NoMemory> {
-        give(key, Placed { raw: None, memory })
+        let beside = beside(key.algorithm());
+        give(key, Placed { raw: None, beside, memory })
     }
 
     /// Expands a key into a place of its own, and copies the bytes there if they are to be kept.
@@ -217,7 +252,7 @@ impl Kept {
         keep_bytes: bool,
         memory: Option<&SharedKeyMemory>,
     ) -> Result<Self, NotKept> {
-        let sink = Placed { raw: keep_bytes.then_some(bytes), memory };
+        let sink = Placed { raw: keep_bytes.then_some(bytes), beside: beside(algorithm), memory };
         expand(features, algorithm, bytes, sink).map_err(NotKept::Engine)?.map_err(|NoMemory| NotKept::Memory)
     }
 
@@ -253,7 +288,12 @@ impl Drop for Kept {
             place.fill(MaybeUninit::<u8>::zeroed());
             optimization_barrier(place);
             match &self.memory {
-                Some(memory) => memory.free(self.at, layout),
+                Some(memory) => {
+                    memory.free(self.at, layout);
+                    if self.beside > 0 {
+                        memory.discharge(self.beside);
+                    }
+                }
                 None => dealloc(self.at.as_ptr(), layout),
             }
         }
@@ -279,6 +319,15 @@ mod tests {
             NonNull::new(unsafe { alloc(layout) })
         }
 
+        fn charge(&self, bytes: usize) -> bool {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+            true
+        }
+
+        fn discharge(&self, bytes: usize) {
+            self.0.fetch_sub(bytes, Ordering::Relaxed);
+        }
+
         unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
             self.0.fetch_sub(layout.size().next_multiple_of(UNIT), Ordering::Relaxed);
             // SAFETY: as the caller says.
@@ -292,7 +341,7 @@ mod tests {
         let memory: SharedKeyMemory = measured.clone();
         let used = || measured.0.load(Ordering::Relaxed);
         for &algorithm in Algorithm::ALL {
-            let lens = [8, 16, 24, 32, 200].into_iter();
+            let lens = [8, 16, 24, 32, 64, 200].into_iter();
             for (len, prepared) in lens.filter_map(|len| {
                 let bytes: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
                 let key = PreparedKey::new(Features::none(), algorithm, &bytes, true, Some(&memory));

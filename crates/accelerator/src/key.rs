@@ -8,7 +8,7 @@ use millstream_engines::aead::Aead;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::{BlockMode, StreamMode};
 use millstream_engines::{Error, Kernel};
-use millstream_publickey::ecdsa;
+use millstream_publickey::{ecdsa, mldsa, mlkem};
 
 use crate::algorithms::{algorithm_of, every_algorithm, every_engine, hash_of, whole_tag};
 
@@ -147,6 +147,7 @@ macro_rules! classes {
             gives $pair_gives:tt
         })+ }
         curves { $($curve:ident $curve_rest:tt)+ }
+        lattices { $($lattice:ident = $lattice_in:ident as $lattice_key:ident $lattice_rest:tt)+ }
         $($rest:tt)+
     ) => {
         references! {
@@ -171,6 +172,8 @@ macro_rules! classes {
             /// A private key of a public-key algorithm.
             PrivateKey {
                 Curve: ecdsa::PrivateKey,
+                MlKem: mlkem::PrivateKey,
+                MlDsa: mldsa::PrivateKey,
                 $($pair: crate::engines::$pair_in::$pair_key,)+
             }
         }
@@ -232,6 +235,8 @@ macro_rules! classes {
                     $(KeyRef::$coded(_) => Algorithm::$coded,)+
                     $(KeyRef::$pair(_) => Algorithm::$pair,)+
                     KeyRef::Curve(key) => algorithm_of_curve(key.curve()),
+                    KeyRef::MlKem(key) => algorithm_of_kem(key.set()),
+                    KeyRef::MlDsa(key) => algorithm_of_signer(key.set()),
                     KeyRef::Hmac(key) => algorithm_of(key.hash()),
                 }
             }
@@ -245,7 +250,7 @@ macro_rules! classes {
                     $(KeyRef::$mac(_) => None,)+
                     $(KeyRef::$coded(_) => None,)+
                     $(KeyRef::$pair(_) => None,)+
-                    KeyRef::Curve(_) | KeyRef::Hmac(_) => None,
+                    KeyRef::Curve(_) | KeyRef::MlKem(_) | KeyRef::MlDsa(_) | KeyRef::Hmac(_) => None,
                 }
             }
 
@@ -263,6 +268,8 @@ macro_rules! classes {
             pub fn as_private(self) -> Option<PrivateKey<'k>> {
                 match self {
                     KeyRef::Curve(key) => Some(key.into()),
+                    KeyRef::MlKem(key) => Some(key.into()),
+                    KeyRef::MlDsa(key) => Some(key.into()),
                     $(KeyRef::$pair(key) => Some(key.into()),)+
                     _ => None,
                 }
@@ -290,6 +297,7 @@ macro_rules! classes {
                     $(Algorithm::$coded => Some(KeyKind::$coded),)+
                     $(Algorithm::$pair => Some(KeyKind::$pair),)+
                     $(Algorithm::$curve => Some(KeyKind::Curve),)+
+                    $(Algorithm::$lattice => Some(KeyKind::$lattice_key),)+
                     _ => hash_of(algorithm).map(|_| KeyKind::Hmac),
                 }
             }
@@ -325,6 +333,11 @@ macro_rules! classes {
                     let pair = ecdsa::PrivateKey::new(features, ecdsa::Curve::$curve, key);
                     sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
                 })+
+                $(Algorithm::$lattice => {
+                    let set = crate::engines::$lattice_in::Set::$lattice;
+                    let pair = crate::engines::$lattice_in::PrivateKey::new(features, set, key);
+                    sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
+                })+
                 _ => sink.accept(expand_hmac(features, algorithm, key)?),
             })
         }
@@ -344,6 +357,11 @@ fn refusal(error: millstream_publickey::Error, given: usize) -> Error {
             given,
             takes: "a scalar above zero and below the order of the group",
         },
+        millstream_publickey::Error::Encoding { algorithm, .. } => Error::KeyLength {
+            algorithm,
+            given,
+            takes: "a seed, or an expanded key whose parts fit each other",
+        },
         _ => Error::KeyLength {
             algorithm: "rsa",
             given,
@@ -358,6 +376,24 @@ const fn algorithm_of_curve(curve: ecdsa::Curve) -> Algorithm {
         ecdsa::Curve::P256 => Algorithm::P256,
         ecdsa::Curve::P384 => Algorithm::P384,
         ecdsa::Curve::P521 => Algorithm::P521,
+    }
+}
+
+/// Returns the algorithm of a parameter set's keys.
+const fn algorithm_of_kem(set: mlkem::Set) -> Algorithm {
+    match set {
+        mlkem::Set::MlKem512 => Algorithm::MlKem512,
+        mlkem::Set::MlKem768 => Algorithm::MlKem768,
+        mlkem::Set::MlKem1024 => Algorithm::MlKem1024,
+    }
+}
+
+/// Returns the algorithm of a parameter set's keys.
+const fn algorithm_of_signer(set: mldsa::Set) -> Algorithm {
+    match set {
+        mldsa::Set::MlDsa44 => Algorithm::MlDsa44,
+        mldsa::Set::MlDsa65 => Algorithm::MlDsa65,
+        mldsa::Set::MlDsa87 => Algorithm::MlDsa87,
     }
 }
 
@@ -438,7 +474,7 @@ mod tests {
     #[test]
     fn every_algorithm_with_a_key_makes_one() {
         for &algorithm in Algorithm::ALL {
-            let keys = [5, 8, 16, 24, 32, 48, 66, 608].iter().map(|&n| {
+            let keys = [5, 8, 16, 24, 32, 48, 64, 66, 608].iter().map(|&n| {
                 let bytes = if n == 608 { keys::RSA_1024.to_vec() } else { (0..n as u8).collect() };
                 Key::new(Features::hardware(), algorithm, &bytes)
             });

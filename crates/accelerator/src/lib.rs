@@ -36,6 +36,7 @@ mod long;
 mod moving;
 mod operands;
 mod operation;
+mod pair_operations;
 mod pairs;
 mod presign;
 mod purpose;
@@ -65,7 +66,7 @@ mod word_keys;
 mod work;
 
 pub use accelerator::{Accelerator, FlushPolicy};
-pub use algorithms::{algorithm_of, given_by, hash_of};
+pub use algorithms::{algorithm_of, given_by, hash_of, is_long_result};
 pub use arena::{Arena, LocalArena, copy};
 pub use bounds::Turns;
 pub use check::MAX_PIECES;
@@ -78,7 +79,9 @@ pub use key::{AeadKey, CipherKey, Key, KeyRef, MacKey, PrivateKey};
 pub use limits::{UseLimit, UseLimits};
 pub use long::{MOST_OPENED, Reserve};
 pub use operation::Operation;
-pub use pairs::{DecryptionScheme, Presignatures, SignatureScheme, VerifyingKey, VerifyingKeyRef, Watch};
+pub use pairs::{
+    DecryptionScheme, MlDsaInput, Presignatures, SignatureScheme, VerifyingKey, VerifyingKeyRef, Watch,
+};
 pub use purpose::{NonceCounter, Nonces, Purpose};
 pub use slot_errors::{ExportError, InsertError, SlotsFull};
 pub use slots::{Handle, KeySlots, MovedKey, MovedSlot, PreparedKey};

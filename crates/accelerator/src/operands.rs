@@ -19,10 +19,13 @@ use crate::check::{CheckedWord, KeyAt};
 use crate::grant::Grant;
 use crate::key::KeyRef;
 use crate::operation::Operation;
-use crate::pairs::{DecryptionScheme, SignatureScheme, Verify};
+use crate::pairs::{
+    CarriedPublic, DecryptionScheme, Encapsulate, Recipient, SignatureScheme, Verify, VerifyWith,
+};
 use crate::shape::ANY;
 use crate::sink::{
-    Sink, aead, agree, chained, cipher, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed, public_key, sign,
+    Sink, aead, agree, chained, cipher, decapsulate, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed,
+    public_key, sign,
 };
 use crate::source::Fill;
 use crate::status::{failed, status_of};
@@ -161,7 +164,10 @@ pub(crate) fn complete<A: Arena>(tag: u64, mac: Span, operation: &Operation<'_>,
     }
     if mac.len > 0 {
         arena.write(mac.at, &operation.tag()[..mac.len as usize]);
-        value = mac.len;
+        // An encapsulation has a ciphertext beside its secret, whose length is told.
+        if value == 0 {
+            value = mac.len;
+        }
     }
     Completion { tag, status: Status::Ok as u16, value, ..Completion::default() }
 }
@@ -235,16 +241,36 @@ fn make_operation<'a, const SHAPE: u64>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
         }
-        Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt
+        Opcode::Sign
+        | Opcode::Agree
+        | Opcode::PublicKey
+        | Opcode::Verify
+        | Opcode::Decrypt
+        | Opcode::Encapsulate
+        | Opcode::Decapsulate
             if SHAPE == ANY =>
         {
-            sink.accept(with_pair(*checked, keys, data.input(), aad, state)?)
+            sink.accept(with_pair(
+                *checked,
+                keys,
+                data.input(),
+                PairOperands { context: iv, aad, out: state },
+            )?)
         }
         Opcode::Random => sink.accept(Work::Random(Fill::new(data.output()))),
         // Pieces under a key are executed in slices.
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),
     }
+}
+
+/// The bytes that words about key pairs have beside their source.
+struct PairOperands<'a> {
+    context: &'a [u8],
+    /// A signature or a label.
+    aad: &'a [u8],
+    /// The place of a long result.
+    out: &'a mut [u8],
 }
 
 /// Returns the work of a word about a key pair.
@@ -254,15 +280,15 @@ fn with_pair<'a>(
     checked: CheckedWord,
     keys: WordKeys<'a>,
     source: &'a [u8],
-    aad: &'a [u8],
-    out: &'a mut [u8],
+    operands: PairOperands<'a>,
 ) -> Result<Work<'a>, Status> {
+    let PairOperands { context, aad, out } = operands;
     let scheme = || {
         SignatureScheme::of_word(checked.algorithm, checked.hash, checked.parameter).ok_or(Status::Parameter)
     };
     let work = match checked.opcode {
         Opcode::Sign => {
-            let mut work = sign(keys.private()?, scheme()?, source, out);
+            let mut work = sign(keys.private()?, scheme()?, context, source, out);
             if keys.presigns
                 && let Ok(Work::Sign(sign)) = &mut work
             {
@@ -272,9 +298,21 @@ fn with_pair<'a>(
         }
         Opcode::Agree => agree(keys.private()?, source),
         Opcode::Verify => {
-            let key = keys.verifying.ok_or(Status::Key)?;
-            Verify::new(key.by_ref(), scheme()?, source, aad).map(Work::Verify)
+            let key = match keys.public.ok_or(Status::Key)? {
+                CarriedPublic::Expanded(key) => VerifyWith::Key(key.by_ref()),
+                CarriedPublic::MlDsa(set, bytes) => VerifyWith::MlDsa(*set, bytes),
+                CarriedPublic::MlKem(..) => return Err(Status::Key),
+            };
+            Verify::new(key, scheme()?, context, source, aad).map(Work::Verify)
         }
+        Opcode::Encapsulate => {
+            let CarriedPublic::MlKem(algorithm, key) = keys.public.ok_or(Status::Key)? else {
+                return Err(Status::Key);
+            };
+            let recipient = Recipient::of(*algorithm, key);
+            recipient.and_then(|key| Encapsulate::new(key, out)).map(Work::Encapsulate)
+        }
+        Opcode::Decapsulate => decapsulate(keys.private()?, source),
         Opcode::Decrypt => {
             let scheme = DecryptionScheme::of_word(checked.hash, checked.parameter, aad);
             decrypt(keys.private()?, scheme.ok_or(Status::Parameter)?, source, out)

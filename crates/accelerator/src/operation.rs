@@ -6,11 +6,9 @@ use millstream_engines::hash::{Hash, HashJob};
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, kasumi};
-use millstream_publickey::{ecdh, ecdsa, ed25519, rsa, x25519};
 
-use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
-use crate::pairs::{Agree, DecryptionScheme, Rsa, Sign, SignatureScheme, Verify, VerifyingKeyRef};
-use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed, public_key};
+use crate::key::{AeadKey, CipherKey, MacKey};
+use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed};
 use crate::source::Fill;
 use crate::wipe::wipe_list;
 use crate::work::{Checksum, Partial, Work};
@@ -249,109 +247,11 @@ impl<'a> Operation<'a> {
         chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
     }
 
-    /// Signs `message` with a private key: see [`Operation::tag`]. The signature has 64 bytes (RFC 8032 §5.1.6).
-    ///
-    /// ```
-    /// use millstream_accelerator::{Operation, Unit};
-    /// use millstream_cpu::Features;
-    /// use millstream_publickey::ed25519::PrivateKey;
-    ///
-    /// let key = PrivateKey::new(Features::hardware(), &[7; 32])?;
-    /// let mut operations = [Operation::sign(&key, b"one"), Operation::sign(&key, b"two")];
-    /// Unit::new(Features::hardware()).run(&mut operations);
-    /// key.public_key().verify(b"two", operations[1].tag())?;
-    /// # Ok::<(), millstream_publickey::Error>(())
-    /// ```
-    pub fn sign(key: &'a ed25519::PrivateKey, message: &'a [u8]) -> Self {
-        Operation::new(Work::Sign(Sign::ed25519(key, message)))
-    }
-
-    /// Agrees with the peer whose public key is `peer` on a secret of 32 bytes (RFC 7748 §6.1): see [`Operation::tag`]. Its
-    /// result may be [`Error::DataLength`], or [`Error::Peer`] where the peer's point has a small order.
-    pub fn agree(key: &'a x25519::PrivateKey, peer: &[u8]) -> Self {
-        match Agree::x25519(key, peer) {
-            Ok(agree) => Operation::new(Work::Agree(agree)),
-            Err(error) => Operation::refused(error),
-        }
-    }
-
-    /// Signs a digest, of any length, with a private key of P-256, P-384 or P-521 (FIPS 186-5 §6.4.1): see [`Operation::tag`]. The signature is r and s,
-    /// each as long as a scalar of the curve. `hash` made the digest; with `deterministic` the nonce is that of RFC 6979.
-    pub fn sign_ecdsa(key: &'a ecdsa::PrivateKey, hash: Hash, deterministic: bool, digest: &'a [u8]) -> Self {
-        Operation::new(Work::Sign(Sign::ecdsa(key, hash, deterministic, digest)))
-    }
-
-    /// Agrees with the peer whose public key is the point `peer` (SEC 1 §2.3.3, compressed or not) on a secret as long as a coordinate: see
-    /// [`Operation::tag`]. Its result may be [`Error::DataLength`], or [`Error::Peer`] for what is no point of the curve.
-    pub fn agree_ecdh(key: &'a ecdh::PrivateKey, peer: &'a [u8]) -> Self {
-        Operation::new(Work::Agree(Agree::curve(key, peer)))
-    }
-
-    /// Signs a digest with RSA, to the front of `signature`, which has at least as many bytes as the modulus: see [`Operation::value`].
-    ///
-    /// The result may be [`Error::DataLength`] where the digest or the place has another length than the scheme takes, or
-    /// [`Error::Parameter`] for a scheme of other keys.
-    pub fn sign_rsa(
-        key: &'a rsa::PrivateKey,
-        scheme: SignatureScheme,
-        digest: &'a [u8],
-        signature: &'a mut [u8],
-    ) -> Self {
-        match scheme {
-            SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. } => {
-                Operation::refused(scheme.other_key())
-            }
-            _ => Operation::new(Work::Rsa(Rsa::sign(key, scheme, digest, signature))),
-        }
-    }
-
-    /// Decrypts with RSA, to the front of `message`, which has at least as many bytes as the modulus: see [`Operation::value`].
-    ///
-    /// The result may be [`Error::DataLength`], or [`Error::Authentication`] for OAEP that is wrong in whatever way.
-    pub fn decrypt_rsa(
-        key: &'a rsa::PrivateKey,
-        scheme: DecryptionScheme<'a>,
-        ciphertext: &'a [u8],
-        message: &'a mut [u8],
-    ) -> Self {
-        Operation::new(Work::Rsa(Rsa::decrypt(key, scheme, ciphertext, message)))
-    }
-
-    /// Writes the public key that belongs to a private one of RSA, as DER of an `RSAPublicKey` (RFC 8017 appendix A.1.1), to the front of `public`,
-    /// which has at least [`MAX_PUBLIC_DER`](rsa::MAX_PUBLIC_DER) bytes: see [`Operation::value`].
-    pub fn public_key_rsa(key: &'a rsa::PrivateKey, public: &'a mut [u8]) -> Self {
-        Operation::new(Work::Rsa(Rsa::public_key(key, public)))
-    }
-
-    /// Verifies a signature of a message, or of its digest where the scheme is not Ed25519's, in variable time.
-    ///
-    /// The result is [`Error::Authentication`] where it does not verify, or [`Error::Parameter`] for a scheme that is not of the key's kind.
-    pub fn verify_signature(
-        key: impl Into<VerifyingKeyRef<'a>>,
-        scheme: SignatureScheme,
-        message: &'a [u8],
-        signature: &'a [u8],
-    ) -> Self {
-        match Verify::new(key.into(), scheme, message, signature) {
-            Ok(verify) => Operation::new(Work::Verify(verify)),
-            Err(error) => Operation::refused(error),
-        }
-    }
-
-    /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag, and
-    /// here [`Error::OutputLength`]: see [`Operation::public_key_rsa`].
-    pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
-        match public_key(key.into(), &mut []) {
-            Ok(work) => Operation::new(work),
-            Err(error) => Operation::refused(error),
-        }
-    }
-
-    /// Takes over how many bytes an operation of RSA has written.
+    /// Takes over how many bytes an operation with a key pair has written.
     #[inline]
     pub(crate) fn take_length(&mut self) {
-        if let Work::Rsa(rsa) = &self.work {
-            self.value = rsa.written();
+        if let Some(written) = self.work.written() {
+            self.value = written;
         }
     }
 
@@ -394,7 +294,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Returns the checksum that was taken, or the bytes of the mid-state or of RSA's result that were written.
+    /// Returns the checksum that was taken, or the bytes that were written of a mid-state or of a long result of a key pair.
     #[inline]
     pub fn value(&self) -> u32 {
         self.value

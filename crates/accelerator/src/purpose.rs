@@ -194,7 +194,7 @@ impl Demand {
             Opcode::Sign | Opcode::Decrypt if is_bare(checked) => SIGN | DECRYPT,
             Opcode::Sign => SIGN,
             Opcode::Decrypt => DECRYPT,
-            Opcode::Agree => DERIVE,
+            Opcode::Agree | Opcode::Decapsulate => DERIVE,
             // An application that may use a private key may know its public one.
             Opcode::PublicKey => 0,
             // Data that is decrypted in pieces is not verified, and gives away the keystream, with which anybody can encrypt.

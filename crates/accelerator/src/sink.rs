@@ -10,7 +10,9 @@ use millstream_publickey::rsa::MAX_PUBLIC_DER;
 
 use crate::algorithms::every_algorithm;
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
-use crate::pairs::{Agree, DecryptionScheme, PublicKey, Rsa, Sign, SignatureScheme};
+use crate::pairs::{
+    Agree, Decapsulate, DecryptionScheme, MlDsaSign, PublicKey, Rsa, Sign, SignatureScheme, no_context,
+};
 use crate::work::{Alone, Chained, Expected, Work};
 
 /// Takes the work of an operation, or the reason why there is none.
@@ -223,16 +225,23 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
     sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
 }
 
-/// Makes the work of a signature under whichever key. That of RSA goes to the front of `out`.
+/// Makes the work of a signature under whichever key. That of RSA and ML-DSA goes to the front of `out`.
 ///
 /// # Errors
-/// When the key is not one that signs by the scheme.
+/// When the key is not one that signs by the scheme, or has no contexts.
 pub(crate) fn sign<'a>(
     key: PrivateKey<'a>,
     scheme: SignatureScheme,
+    context: &'a [u8],
     message: &'a [u8],
     out: &'a mut [u8],
 ) -> Result<Work<'a>, Error> {
+    if let PrivateKey::MlDsa(key) = key {
+        return MlDsaSign::new(key, scheme, context, message, out).map(Work::MlDsaSign);
+    }
+    if !context.is_empty() {
+        return Err(no_context(context.len()));
+    }
     match (key, scheme) {
         (PrivateKey::Ed25519(key), SignatureScheme::Ed25519) => Ok(Work::Sign(Sign::ed25519(key, message))),
         (PrivateKey::Curve(key), SignatureScheme::Ecdsa { hash, deterministic }) => {
@@ -258,11 +267,15 @@ pub(crate) fn decrypt<'a>(
 ) -> Result<Work<'a>, Error> {
     match key {
         PrivateKey::Rsa(key) => Ok(Work::Rsa(Rsa::decrypt(key, scheme, ciphertext, out))),
-        PrivateKey::Ed25519(_) | PrivateKey::X25519(_) | PrivateKey::Curve(_) => Err(other_key("rsa")),
+        PrivateKey::Ed25519(_)
+        | PrivateKey::X25519(_)
+        | PrivateKey::Curve(_)
+        | PrivateKey::MlKem(_)
+        | PrivateKey::MlDsa(_) => Err(other_key("rsa")),
     }
 }
 
-/// Makes the work of a public key. That of RSA goes to the front of `out`.
+/// Makes the work of a public key. That of RSA goes to the front of `out`, and so does that of ML-KEM and ML-DSA if `out` has bytes.
 ///
 /// # Errors
 /// When there is no room for it.
@@ -271,6 +284,8 @@ pub(crate) fn public_key<'a>(key: PrivateKey<'a>, out: &'a mut [u8]) -> Result<W
         PrivateKey::Ed25519(key) => Work::PublicKey(PublicKey::Ed25519(key)),
         PrivateKey::X25519(key) => Work::PublicKey(PublicKey::X25519(key, None)),
         PrivateKey::Curve(key) => Work::PublicKey(PublicKey::Curve(key, None)),
+        PrivateKey::MlKem(key) => Work::PublicKey(PublicKey::kept(key.public_key().as_bytes(), out)?),
+        PrivateKey::MlDsa(key) => Work::PublicKey(PublicKey::kept(key.public_key().as_bytes(), out)?),
         PrivateKey::Rsa(_) if out.is_empty() => {
             return Err(Error::OutputLength { given: 0, needed: MAX_PUBLIC_DER });
         }
@@ -288,6 +303,23 @@ pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &'a [u8]) -> Result<Work<'a>,
         PrivateKey::Curve(key) => Ok(Work::Agree(Agree::curve(key, peer))),
         PrivateKey::Ed25519(_) => Err(other_key("ed25519")),
         PrivateKey::Rsa(_) => Err(other_key("rsa")),
+        PrivateKey::MlKem(_) => Err(other_key("ml-kem")),
+        PrivateKey::MlDsa(_) => Err(other_key("ml-dsa")),
+    }
+}
+
+/// Makes the work of a decapsulation.
+///
+/// # Errors
+/// When the key is not one of ML-KEM.
+pub(crate) fn decapsulate<'a>(key: PrivateKey<'a>, ciphertext: &'a [u8]) -> Result<Work<'a>, Error> {
+    match key {
+        PrivateKey::MlKem(key) => Ok(Work::Decapsulate(Decapsulate::new(key, ciphertext))),
+        PrivateKey::Ed25519(_)
+        | PrivateKey::X25519(_)
+        | PrivateKey::Curve(_)
+        | PrivateKey::Rsa(_)
+        | PrivateKey::MlDsa(_) => Err(other_key("ml-kem")),
     }
 }
 

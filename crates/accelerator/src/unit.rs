@@ -132,6 +132,9 @@ macro_rules! unit {
             Agree,
             PublicKey,
             Rsa,
+            MlDsaSign,
+            Encapsulate,
+            Decapsulate,
             Verify,
             Random,
             Hash,
@@ -157,6 +160,9 @@ macro_rules! unit {
                 Work::Agree(_) => Kind::Agree.group(),
                 Work::PublicKey(_) => Kind::PublicKey.group(),
                 Work::Rsa(_) => Kind::Rsa.group(),
+                Work::MlDsaSign(_) => Kind::MlDsaSign.group(),
+                Work::Encapsulate(_) => Kind::Encapsulate.group(),
+                Work::Decapsulate(_) => Kind::Decapsulate.group(),
                 Work::Verify(_) => Kind::Verify.group(),
                 Work::Random(_) => Kind::Random.group(),
                 Work::Hash(hash, _) => Kind::Hash.with(*hash),
@@ -227,10 +233,22 @@ macro_rules! unit {
                     }
                     Kind::PublicKey => {
                         lanes!(o, groups, group, Work::PublicKey(key) => key, |works| self.pairs.public_keys(works));
+                        o.iter_mut().for_each(Operation::take_length);
                     }
                     Kind::Rsa => {
                         lanes!(o, groups, group, Work::Rsa(rsa) => rsa, |works| self.pairs.rsa(works, self.source.random()));
                         o.iter_mut().for_each(Operation::take_length);
+                    }
+                    Kind::MlDsaSign => {
+                        lanes!(o, groups, group, Work::MlDsaSign(sign) => sign, |works| self.pairs.sign_ml_dsa(works, self.source.random()));
+                        o.iter_mut().for_each(Operation::take_length);
+                    }
+                    Kind::Encapsulate => {
+                        lanes!(o, groups, group, Work::Encapsulate(work) => work, |works| self.pairs.encapsulate(works, self.source.random()));
+                        o.iter_mut().for_each(Operation::take_length);
+                    }
+                    Kind::Decapsulate => {
+                        lanes!(o, groups, group, Work::Decapsulate(work) => work, |works| self.pairs.decapsulate(works));
                     }
                     Kind::Verify => {
                         lanes!(o, groups, group, Work::Verify(verify) => verify, |works| self.pairs.verify(works));
@@ -280,11 +298,23 @@ macro_rules! unit {
                     })+
                     Work::Sign(sign) => self.pairs.sign(&mut [sign], self.source.random()),
                     Work::Agree(agree) => self.pairs.agree(&mut [agree]),
-                    Work::PublicKey(key) => self.pairs.public_keys(&mut [key]),
+                    Work::PublicKey(key) => {
+                        self.pairs.public_keys(&mut [key]);
+                        operation.take_length();
+                    }
                     Work::Rsa(rsa) => {
                         self.pairs.rsa(&mut [rsa], self.source.random());
                         operation.take_length();
                     }
+                    Work::MlDsaSign(sign) => {
+                        self.pairs.sign_ml_dsa(&mut [sign], self.source.random());
+                        operation.take_length();
+                    }
+                    Work::Encapsulate(work) => {
+                        self.pairs.encapsulate(&mut [work], self.source.random());
+                        operation.take_length();
+                    }
+                    Work::Decapsulate(work) => self.pairs.decapsulate(&mut [work]),
                     Work::Verify(verify) => self.pairs.verify(&mut [verify]),
                     Work::Random(fill) => self.source.fill_all(&mut [fill]),
                     Work::Chained(chained) => operation.result = self.run_chained(chained),
@@ -340,8 +370,8 @@ impl Unit {
         self.pairs.presigned.counts()
     }
 
-    /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`]. Without any ECDSA has the nonces of RFC 6979, and a signature with
-    /// PSS and a salt fails.
+    /// Returns the unit's random bytes; none before [`Unit::seed`] or [`Unit::set_random`]. Without any ECDSA has the nonces of RFC 6979 and ML-DSA
+    /// is deterministic; a signature with PSS and a salt fails, and so does an encapsulation.
     pub fn random(&self) -> Option<UnitRandom<'_>> {
         self.source.random()
     }

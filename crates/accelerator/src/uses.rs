@@ -5,7 +5,22 @@ use millstream_cwq::{ControlWord, Flags, Opcode};
 /// Returns true for the opcodes of key pairs.
 #[inline(always)]
 pub(crate) const fn is_of_pair(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Sign | Opcode::Agree | Opcode::PublicKey | Opcode::Verify | Opcode::Decrypt)
+    matches!(
+        opcode,
+        Opcode::Sign
+            | Opcode::Agree
+            | Opcode::PublicKey
+            | Opcode::Verify
+            | Opcode::Decrypt
+            | Opcode::Encapsulate
+            | Opcode::Decapsulate
+    )
+}
+
+/// Returns true for the opcodes whose words bring a public key with them.
+#[inline(always)]
+pub(crate) const fn brings_public_key(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Verify | Opcode::Encapsulate)
 }
 
 /// Returns true when an opcode's words are pieces of messages.
@@ -95,8 +110,15 @@ const PUBLIC: ControlWord = ControlWord {
 };
 const PRIVATE: ControlWord =
     ControlWord { source: u32::MAX, source_len: u32::MAX, flags: PUBLIC.flags | Flags::GATHER, ..PUBLIC };
-const SIGN: ControlWord =
-    ControlWord { hash: 0xff, parameter: u32::MAX, destination: u32::MAX, mac_key_len: u16::MAX, ..PRIVATE };
+const SIGN: ControlWord = ControlWord {
+    hash: 0xff,
+    parameter: u32::MAX,
+    destination: u32::MAX,
+    mac_key_len: u16::MAX,
+    iv: u32::MAX,
+    iv_len: 0xff,
+    ..PRIVATE
+};
 const VERIFY: ControlWord = ControlWord {
     mac: 0,
     mac_len: 0,
@@ -106,7 +128,10 @@ const VERIFY: ControlWord = ControlWord {
     aad_len: u32::MAX,
     ..SIGN
 };
-const DECRYPT: ControlWord = ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..VERIFY };
+const DECRYPT: ControlWord =
+    ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, iv: 0, iv_len: 0, ..VERIFY };
+/// The result of a key pair without input.
+const LONG_PUBLIC: ControlWord = ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..PUBLIC };
 
 const RANDOM: ControlWord =
     ControlWord { algorithm: 0xff, source_len: u32::MAX, destination: u32::MAX, ..NOTHING };
@@ -115,7 +140,7 @@ const RANDOM: ControlWord =
 pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
 
 /// The fields that each opcode uses, by its number.
-pub(crate) static USES: [Uses; 21] = [
+pub(crate) static USES: [Uses; 23] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -133,8 +158,10 @@ pub(crate) static USES: [Uses; 21] = [
     uses(PARTIAL_AEAD),
     uses(SIGN),
     uses(PRIVATE),
-    uses(ControlWord { destination: u32::MAX, mac_key_len: u16::MAX, ..PUBLIC }),
+    uses(LONG_PUBLIC),
     uses(VERIFY),
     uses(DECRYPT),
     uses(RANDOM),
+    uses(LONG_PUBLIC),
+    uses(PRIVATE),
 ];

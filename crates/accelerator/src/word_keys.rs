@@ -1,7 +1,7 @@
 //! The keys that a checked word names: in slots of its grant, or carried by the word itself.
 
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_cwq::{Algorithm, ControlWord, Status};
 use millstream_engines::Error;
 use zeroize::Zeroizing;
 
@@ -10,18 +10,19 @@ use crate::check::{CheckedWord, KeyAt};
 use crate::grant::Grant;
 use crate::kept::{Kept, NotKept};
 use crate::key::{KeyRef, PrivateKey};
-use crate::pairs::VerifyingKey;
+use crate::pairs::CarriedPublic;
 use crate::purpose::Demand;
 use crate::slots::Handle;
 use crate::status::status_of;
+use crate::uses::brings_public_key;
 
 /// The expanded keys that came with a word.
 #[derive(Default)]
 pub(crate) struct CarriedKeys {
     key: Option<Kept>,
     mac_key: Option<Kept>,
-    /// The public key to verify with.
-    verifying: Option<VerifyingKey>,
+    /// The public key.
+    public: Option<CarriedPublic>,
 }
 
 /// Expands the keys that a word brings with it, in a stack frame of its own that the caller wipes.
@@ -36,13 +37,15 @@ pub(crate) fn expand_carried_keys<A: Arena>(
         arena.read(span.at, &mut bytes);
         bytes
     };
-    if let (Opcode::Verify, KeyAt::Arena(span)) = (checked.opcode, checked.key) {
-        let key =
-            VerifyingKey::new(features, checked.algorithm, &read(span)).map_err(|error| match error {
-                Error::DataLength { .. } => Status::KeyLength,
-                error => status_of(error),
-            })?;
-        return Ok(CarriedKeys { verifying: Some(key), ..CarriedKeys::default() });
+    if brings_public_key(checked.opcode)
+        && let KeyAt::Arena(span) = checked.key
+    {
+        let key = CarriedPublic::new(features, checked.algorithm, &read(span));
+        let key = key.map_err(|error| match error {
+            Error::DataLength { .. } => Status::KeyLength,
+            error => status_of(error),
+        })?;
+        return Ok(CarriedKeys { public: Some(key), ..CarriedKeys::default() });
     }
     let expand = |at: KeyAt, algorithm: Algorithm| {
         let KeyAt::Arena(span) = at else { return Ok(None) };
@@ -55,7 +58,7 @@ pub(crate) fn expand_carried_keys<A: Arena>(
     Ok(CarriedKeys {
         key: expand(checked.key, checked.algorithm)?,
         mac_key: expand(checked.mac_key, checked.hash)?,
-        verifying: None,
+        public: None,
     })
 }
 
@@ -66,8 +69,8 @@ pub(crate) struct WordKeys<'a> {
     pub(crate) key: Option<KeyRef<'a>>,
     /// The MAC's key in a combined operation.
     pub(crate) mac_key: Option<KeyRef<'a>>,
-    /// The public key to verify with.
-    pub(crate) verifying: Option<&'a VerifyingKey>,
+    /// The public key that the word brings with it.
+    pub(crate) public: Option<&'a CarriedPublic>,
     /// True when a signature may use a presignature.
     pub(crate) presigns: bool,
 }
@@ -108,16 +111,16 @@ fn find_keys_for<'a, A>(
     carried: Option<&'a CarriedKeys>,
     (of_key, of_mac_key): (Demand, Demand),
 ) -> Result<WordKeys<'a>, Status> {
-    let verifying = carried.and_then(|keys| keys.verifying.as_ref());
+    let public = carried.and_then(|keys| keys.public.as_ref());
     let (key, mac_key) =
         (carried.and_then(|keys| keys.key.as_ref()), carried.and_then(|keys| keys.mac_key.as_ref()));
     Ok(WordKeys {
         key: match checked.key {
-            KeyAt::Arena(_) if checked.opcode == Opcode::Verify => None,
+            KeyAt::Arena(_) if brings_public_key(checked.opcode) => None,
             at => find_key(at, grant, key, checked.algorithm, of_key)?,
         },
         mac_key: find_key(checked.mac_key, grant, mac_key, checked.hash, of_mac_key)?,
-        verifying,
+        public,
         presigns: grant.presigns,
     })
 }

@@ -9,7 +9,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 
 use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
-use crate::pairs::{Agree, PublicKey, Rsa, Sign, Verify};
+use crate::pairs::{Agree, Decapsulate, Encapsulate, MlDsaSign, PublicKey, Rsa, Sign, Verify};
 use crate::source::Fill;
 
 /// A checksum.
@@ -86,6 +86,9 @@ macro_rules! works {
             Agree(Agree<'a>),
             PublicKey(PublicKey<'a>),
             Rsa(Rsa<'a>),
+            MlDsaSign(MlDsaSign<'a>),
+            Encapsulate(Encapsulate<'a>),
+            Decapsulate(Decapsulate<'a>),
             Verify(Verify<'a>),
             Random(Fill<'a>),
         }
@@ -111,6 +114,9 @@ macro_rules! works {
                     Work::Agree(agree) => agree.result(),
                     Work::PublicKey(_) => own,
                     Work::Rsa(rsa) => rsa.result(),
+                    Work::MlDsaSign(sign) => sign.result(),
+                    Work::Encapsulate(encapsulate) => encapsulate.result(),
+                    Work::Decapsulate(decapsulate) => decapsulate.result(),
                     Work::Verify(verify) => verify.result(),
                     Work::Random(fill) => fill.result,
                 }
@@ -141,7 +147,20 @@ macro_rules! works {
                     Work::Sign(sign) => sign.signature(),
                     Work::Agree(agree) => agree.secret(),
                     Work::PublicKey(key) => key.bytes(),
-                    Work::Rsa(_) | Work::Verify(_) => &[],
+                    Work::Encapsulate(encapsulate) => encapsulate.secret(),
+                    Work::Decapsulate(decapsulate) => decapsulate.secret(),
+                    Work::Rsa(_) | Work::MlDsaSign(_) | Work::Verify(_) => &[],
+                }
+            }
+
+            /// Returns the bytes that an operation with a key pair has written to a place of its own; none for others.
+            pub(crate) fn written(&self) -> Option<u32> {
+                match self {
+                    Work::PublicKey(key) => Some(key.written()),
+                    Work::Rsa(rsa) => Some(rsa.written()),
+                    Work::MlDsaSign(sign) => Some(sign.written()),
+                    Work::Encapsulate(encapsulate) => Some(encapsulate.written()),
+                    _ => None,
                 }
             }
 

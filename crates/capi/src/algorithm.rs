@@ -104,6 +104,18 @@ pub enum Algorithm {
     Rsa = 0x75,
     /// Random bytes: MILLSTREAM_KIND_RANDOM. It takes no key.
     Random = 0x78,
+    /// ML-KEM-512 (FIPS 203). Key: the private one, a seed of 64 bytes or 1632 bytes. Public key: 800. Ciphertext: 768. Secret: 32.
+    MlKem512 = 0x79,
+    /// ML-KEM-768. Key: a seed of 64 bytes or 2400 bytes. Public key: 1184. Ciphertext: 1088. Secret: 32.
+    MlKem768 = 0x7a,
+    /// ML-KEM-1024. Key: a seed of 64 bytes or 3168 bytes. Public key: 1568. Ciphertext: 1568. Secret: 32.
+    MlKem1024 = 0x7b,
+    /// ML-DSA-44 (FIPS 204). Key: the private one, a seed of 32 bytes or 2560 bytes. Public key: 1312. Signature: 2420.
+    MlDsa44 = 0x7c,
+    /// ML-DSA-65. Key: a seed of 32 bytes or 4032 bytes. Public key: 1952. Signature: 3309.
+    MlDsa65 = 0x7d,
+    /// ML-DSA-87. Key: a seed of 32 bytes or 4896 bytes. Public key: 2592. Signature: 4627.
+    MlDsa87 = 0x7e,
 }
 
 /// A number that is to be one of [`Algorithm`]: C may pass any.
@@ -239,6 +251,12 @@ mod tests {
             (Ours::P521, Theirs::P521),
             (Ours::Rsa, Theirs::Rsa),
             (Ours::Random, Theirs::Random),
+            (Ours::MlKem512, Theirs::MlKem512),
+            (Ours::MlKem768, Theirs::MlKem768),
+            (Ours::MlKem1024, Theirs::MlKem1024),
+            (Ours::MlDsa44, Theirs::MlDsa44),
+            (Ours::MlDsa65, Theirs::MlDsa65),
+            (Ours::MlDsa87, Theirs::MlDsa87),
         ];
         assert_eq!(pairs.len(), Theirs::ALL.len());
         for (ours, theirs) in pairs {

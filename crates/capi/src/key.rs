@@ -95,6 +95,22 @@ impl Key {
         }
     }
 
+    /// Returns the key as a private one of ML-DSA.
+    pub fn ml_dsa(&self) -> Result<&millstream::publickey::mldsa::PrivateKey, Failure> {
+        match self.private()? {
+            PrivateKey::MlDsa(key) => Ok(key),
+            _ => Err(self.wrong("a private key of ML-DSA")),
+        }
+    }
+
+    /// Returns the key as a private one of ML-KEM.
+    pub fn ml_kem(&self) -> Result<&millstream::publickey::mlkem::PrivateKey, Failure> {
+        match self.private()? {
+            PrivateKey::MlKem(key) => Ok(key),
+            _ => Err(self.wrong("a private key of ML-KEM")),
+        }
+    }
+
     /// Returns the key as an HMAC's.
     #[inline(always)]
     pub fn hmac(&self) -> Result<&millstream::hmac::HmacKey, Failure> {

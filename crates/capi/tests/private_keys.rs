@@ -10,7 +10,7 @@ use std::ptr::{null, null_mut};
 use millstream::cwq;
 use millstream::hash::Hash;
 use millstream::publickey::ecdsa::{self, Curve};
-use millstream::publickey::{ed25519, rsa, x25519};
+use millstream::publickey::{ed25519, mldsa, mlkem, rsa, x25519};
 use millstream_c::algorithm::AlgorithmCode;
 use millstream_c::ffi::batch::{Kind, KindCode, Operation, millstream_batch};
 use millstream_c::ffi::direct::*;
@@ -234,6 +234,162 @@ fn rsa_in_a_queue() {
             }
         }
         result
+    });
+    unsafe { millstream_queue_free(queue) };
+}
+
+/// What is asked for on lattices: kind, algorithm, input, context or public key. `run` returns what was written, and the tag.
+type Run<'r> = dyn FnMut(Kind, cwq::Algorithm, u32, &[u8], &[u8]) -> Result<(Vec<u8>, Vec<u8>), Status> + 'r;
+
+/// Signs, encapsulates, decapsulates and writes public keys in a batch and in a queue: `run` does one of them.
+fn lattices(run: &mut Run<'_>) {
+    let features = millstream::features().unwrap();
+    let signer = mldsa::PrivateKey::from_seed(features, mldsa::Set::MlDsa65, &[7; 32]);
+    let owner = mlkem::PrivateKey::from_seed(features, mlkem::Set::MlKem768, &[7; 64]);
+    let (ml_dsa, ml_kem) = (cwq::Algorithm::MlDsa65, cwq::Algorithm::MlKem768);
+    let public = run(Kind::PublicKey, ml_dsa, 0, &[], &[]).unwrap();
+    assert_eq!(public.0, signer.public_key().as_bytes());
+    let public = run(Kind::PublicKey, ml_kem, 0, &[], &[]).unwrap().0;
+    assert_eq!(public, owner.public_key().as_bytes());
+
+    let scheme = millstream_scheme_ml_dsa(MILLSTREAM_ML_DSA_MESSAGE, 1);
+    let expected = signer.sign_deterministic(mldsa::Scheme::Pure(b"context"), MESSAGE).unwrap();
+    assert_eq!(run(Kind::SignMlDsa, ml_dsa, scheme, MESSAGE, b"context").unwrap().0, expected);
+    // SHA-256 made the digest.
+    let (hashed, hedged) = (millstream_scheme_ml_dsa(1, 0), millstream_scheme_ml_dsa(0, 0));
+    let digest = run(Kind::SignMlDsa, ml_dsa, hashed, &DIGEST, b"context").unwrap().0;
+    let once = run(Kind::SignMlDsa, ml_dsa, hedged, MESSAGE, b"").unwrap().0;
+    assert_ne!(once, run(Kind::SignMlDsa, ml_dsa, hedged, MESSAGE, b"").unwrap().0);
+    let public_key = signer.public_key().as_bytes();
+    let verify = |scheme, context: &[u8], message: &[u8], signature: &[u8]| unsafe {
+        millstream_verify_in_context(
+            AlgorithmCode(ml_dsa as u32),
+            public_key.as_ptr(),
+            public_key.len(),
+            scheme,
+            context.as_ptr(),
+            context.len(),
+            message.as_ptr(),
+            message.len(),
+            signature.as_ptr(),
+            signature.len(),
+        )
+    };
+    assert_eq!(verify(scheme, b"context", MESSAGE, &expected), Status::Ok);
+    assert_eq!(verify(hashed, b"context", &DIGEST, &digest), Status::Ok);
+    assert_eq!(verify(scheme, b"another", MESSAGE, &expected), Status::Authentication);
+    assert_eq!(verify(scheme, &[0; 256], MESSAGE, &expected), Status::Parameter);
+    let plain = unsafe {
+        millstream_verify_signature(
+            AlgorithmCode(ml_dsa as u32),
+            public_key.as_ptr(),
+            public_key.len(),
+            AlgorithmCode(0),
+            hedged,
+            MESSAGE.as_ptr(),
+            MESSAGE.len(),
+            once.as_ptr(),
+            once.len(),
+        )
+    };
+    assert_eq!(plain, Status::Ok);
+    assert_eq!(millstream_scheme_ml_dsa(13, 0), u32::MAX);
+
+    let (ciphertext, secret) = run(Kind::Encapsulate, ml_kem, 0, &[], &public).unwrap();
+    assert_eq!(owner.decapsulate(&ciphertext).unwrap().as_bytes()[..], secret);
+    assert_eq!(run(Kind::Decapsulate, ml_kem, 0, &ciphertext, &[]).unwrap().1, secret);
+    assert_eq!(run(Kind::Decapsulate, ml_kem, 0, &ciphertext[1..], &[]), Err(Status::DataLength));
+    assert!(run(Kind::Encapsulate, ml_kem, 0, &[], &public[1..]).is_err());
+    let mut bad = public.clone();
+    bad[..2].fill(0xff);
+    assert_eq!(run(Kind::Encapsulate, ml_kem, 0, &[], &bad), Err(Status::Parameter));
+}
+
+/// Returns the seed of a key on lattices.
+fn seed(algorithm: cwq::Algorithm) -> &'static [u8] {
+    if algorithm == cwq::Algorithm::MlDsa65 { &[7; 32] } else { &[7; 64] }
+}
+
+#[test]
+fn lattices_in_a_batch() {
+    lattices(&mut |kind, algorithm, scheme, input, beside| {
+        let (mut key, mut place, mut tag) = (null_mut(), [0; 1088], [0; 4000]);
+        let code = AlgorithmCode(algorithm as u32);
+        ok!(millstream_key_new(code, seed(algorithm).as_ptr(), seed(algorithm).len(), &mut key));
+        let mut operation: Operation = unsafe { std::mem::zeroed() };
+        operation.kind = KindCode(kind as u32);
+        (operation.scheme, operation.tag, operation.tag_length) = (scheme, tag.as_mut_ptr(), tag.len());
+        if kind == Kind::Encapsulate {
+            operation.algorithm = code;
+            (operation.aad, operation.aad_length) = (beside.as_ptr(), beside.len());
+            (operation.output, operation.length) = (place.as_mut_ptr(), place.len());
+        } else {
+            operation.key = key;
+            (operation.input, operation.length) = (input.as_ptr(), input.len());
+            (operation.iv, operation.iv_length) = (beside.as_ptr(), beside.len());
+        }
+        let status = unsafe { millstream_batch(&mut operation, 1) };
+        unsafe { millstream_key_free(key) };
+        if status != Status::Ok {
+            return Err(status);
+        }
+        let tag = tag[..operation.tag_length].to_vec();
+        let written =
+            if kind == Kind::Encapsulate { place[..operation.value as usize].to_vec() } else { tag.clone() };
+        Ok((written, tag))
+    });
+}
+
+#[test]
+fn lattices_in_a_queue() {
+    let mut queue = null_mut();
+    ok!(millstream_queue_inline(null(), &mut queue));
+    lattices(&mut |kind, algorithm, scheme, input, beside| {
+        let (mut key, mut source, mut place) = (0, null_mut(), null_mut());
+        let code = AlgorithmCode(algorithm as u32);
+        ok!(millstream_queue_import_key(
+            queue,
+            code,
+            seed(algorithm).as_ptr(),
+            seed(algorithm).len(),
+            &mut key
+        ));
+        let mut request: Request = unsafe { std::mem::zeroed() };
+        (request.kind, request.scheme) = (KindCode(kind as u32), scheme);
+        if !input.is_empty() {
+            ok!(millstream_buffer_new(queue, input.len(), &mut source));
+            unsafe { millstream_buffer_data(source).copy_from_nonoverlapping(input.as_ptr(), input.len()) };
+        }
+        if kind != Kind::Decapsulate {
+            ok!(millstream_buffer_new(queue, 4000, &mut place));
+        }
+        (request.source, request.destination) = (source, place);
+        if kind == Kind::Encapsulate {
+            request.algorithm = code;
+            (request.aad, request.aad_length) = (beside.as_ptr(), beside.len());
+        } else {
+            request.key = key;
+            (request.iv, request.iv_length) = (beside.as_ptr(), beside.len());
+        }
+        let mut done: Done = unsafe { std::mem::zeroed() };
+        ok!(millstream_queue_submit(queue, &request, null_mut()));
+        ok!(millstream_queue_wait(queue, &mut done));
+        let written = match place.is_null() {
+            true => vec![],
+            false => unsafe {
+                std::slice::from_raw_parts(millstream_buffer_data(place), done.value as usize).to_vec()
+            },
+        };
+        for buffer in [place, source].into_iter().filter(|buffer| !buffer.is_null()) {
+            unsafe { millstream_buffer_free(buffer) };
+        }
+        let status = [Status::Ok, Status::DataLength, Status::Parameter, Status::KeyLength]
+            .into_iter()
+            .find(|status| done.status == (*status).into());
+        match status.expect("one of these") {
+            Status::Ok => Ok((written, done.tag[..done.tag_length as usize].to_vec())),
+            status => Err(status),
+        }
     });
     unsafe { millstream_queue_free(queue) };
 }

@@ -71,6 +71,36 @@ fn keys_of_openssl_come_back_as_they_were() {
     assert!(listed.lines().all(|line| line.contains(" bits  exportable  ")), "{listed}");
 }
 
+/// Keys of ML-KEM and ML-DSA are made, written as seeds, and come in again; each has its public key.
+#[test]
+fn keys_on_lattices_are_made_and_come_back() {
+    let tokens = Tokens::new();
+    for (kind, name, seed, public) in [
+        ("ml-kem-512", "4.4.1", 64, 800),
+        ("ml-kem-768", "4.4.2", 64, 1184),
+        ("ml-kem-1024", "4.4.3", 64, 1568),
+        ("ml-dsa-44", "4.3.17", 32, 1312),
+        ("ml-dsa-65", "4.3.18", 32, 1952),
+        ("ml-dsa-87", "4.3.19", 32, 2592),
+    ] {
+        tokens.key(&format!("generate {kind} -K {kind} --exportable")).good();
+        tokens.key(&format!("export -K {kind} --form der -o {kind}.der")).good();
+        // 22 bytes in front of the seed: RFC 9935 §6, RFC 9881 §6.
+        let der = tokens.0.read(&format!("{kind}.der"));
+        assert_eq!((der.len(), &der[20..22]), (22 + seed, &[0x80, seed as u8][..]), "{kind} {name}");
+        tokens.key(&format!("export -K {kind} --form raw -o {kind}.raw")).good();
+        assert_eq!(tokens.0.read(&format!("{kind}.raw")), der[22..], "{kind}");
+        tokens.key(&format!("public -K {kind} --form der -o {kind}.pub")).good();
+        let spki = tokens.0.read(&format!("{kind}.pub"));
+        assert_eq!(spki.len(), 22 + public, "{kind}");
+        tokens.key(&format!("import {kind}.der -K {kind}-again --exportable")).good();
+        tokens.key(&format!("public -K {kind}-again --form der -o {kind}.again")).good();
+        assert_eq!(tokens.0.read(&format!("{kind}.again")), spki, "{kind}");
+        let shown = text(tokens.key(&format!("show -K {kind}")).good());
+        assert!(shown.contains(&format!("kind        {kind}\n")), "{shown}");
+    }
+}
+
 #[test]
 fn forms_are_read_and_written() {
     let tokens = Tokens::new();

@@ -82,16 +82,17 @@ codes! {
         /// after it goes to `state`, where 256 bytes are free. Where the object ends, its tag goes to `mac`, or is compared
         /// with it. The plaintext of a piece is not verified, so the key must be one that may encrypt, too.
         PartialAead = 14 "partial-aead",
-        /// Signs the source with a private key: under Ed25519 a message of at most
+        /// Signs the source with a private key: under Ed25519 and ML-DSA a message of at most
         /// [`ControlWord::MOST_SIGNED_BYTES`](crate::ControlWord::MOST_SIGNED_BYTES), else a digest. `hash` made the digest, and
-        /// `parameter` is the [`Scheme`](crate::Scheme). The signature is written to `mac`, that of RSA to the destination.
+        /// `parameter` is the [`Scheme`](crate::Scheme). Under ML-DSA the `iv_len` bytes at `iv` are the context. The signature is written to
+        /// `mac`, that of RSA and ML-DSA to the destination.
         Sign = 15 "sign",
         /// Agrees with the peer whose public key is the source. The shared secret is written to `mac`.
         Agree = 16 "agree",
-        /// Writes the public key that belongs to a private key to `mac`, that of RSA to the destination.
+        /// Writes the public key that belongs to a private key to `mac`, that of RSA, ML-DSA and ML-KEM to the destination.
         PublicKey = 17 "public-key",
         /// Verifies the signature of `aad_len` bytes at `aad` over the source, which is what was signed. The word brings the public key
-        /// with it; `hash` and `parameter` are those of [`Opcode::Sign`].
+        /// with it; `hash`, `parameter` and the context are those of [`Opcode::Sign`].
         Verify = 18 "verify",
         /// Decrypts the source with a private key of RSA to the destination. `parameter` is the
         /// [`Scheme`](crate::Scheme); of OAEP `hash` is the label's, and the `aad_len` bytes at `aad` are the label.
@@ -99,6 +100,12 @@ codes! {
         /// Fills the destination with random bytes, of which `source_len` says how many: at most
         /// [`ControlWord::MOST_RANDOM_BYTES`](crate::ControlWord::MOST_RANDOM_BYTES). There is no source.
         Random = 20 "random",
+        /// Makes a shared secret of 32 random bytes, and the ciphertext from which the private key of ML-KEM gets it (FIPS 203 §7.2). The
+        /// word brings the public key with it. The secret is written to `mac`, the ciphertext to the destination.
+        Encapsulate = 21 "encapsulate",
+        /// Gets the shared secret from a ciphertext, the source, with a private key of ML-KEM (FIPS 203 §7.3), and writes it to `mac`. A
+        /// ciphertext that was not made for the key gives a secret that nobody else knows, and no error.
+        Decapsulate = 22 "decapsulate",
     }
 }
 
@@ -191,6 +198,18 @@ codes! {
         Rsa = 0x75 "rsa",
         /// The accelerator's generator of random bytes; it takes no key.
         Random = 0x78 "random",
+        /// ML-KEM-512; the key is the private one, as a seed of 64 bytes or expanded.
+        MlKem512 = 0x79 "ml-kem-512",
+        /// ML-KEM-768; the key is the private one, as a seed of 64 bytes or expanded.
+        MlKem768 = 0x7a "ml-kem-768",
+        /// ML-KEM-1024; the key is the private one, as a seed of 64 bytes or expanded.
+        MlKem1024 = 0x7b "ml-kem-1024",
+        /// ML-DSA-44; the key is the private one, as a seed of 32 bytes or expanded.
+        MlDsa44 = 0x7c "ml-dsa-44",
+        /// ML-DSA-65; the key is the private one, as a seed of 32 bytes or expanded.
+        MlDsa65 = 0x7d "ml-dsa-65",
+        /// ML-DSA-87; the key is the private one, as a seed of 32 bytes or expanded.
+        MlDsa87 = 0x7e "ml-dsa-87",
     }
 }
 
@@ -201,12 +220,12 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 20);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 22);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 43);
+        assert_eq!(Algorithm::ALL.len(), 49);
     }
 }

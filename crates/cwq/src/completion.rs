@@ -184,8 +184,8 @@ statuses! {
     Revoked = 65 "the grant was revoked before it was done",
     /// The accelerator ended before it was done.
     Gone = 66 "the accelerator has ended; the input is intact",
-    /// The peer's public key is not one to agree with.
-    Peer = 67 "the peer's public key has a small order: everybody would get the same secret; ask the peer for another key",
+    /// The peer's public key is not one to agree with or to encapsulate for.
+    Peer = 67 "the peer's public key is none to make a secret with: its order is small, or it is not encoded as it should be; ask the peer for another key",
     /// The key was not made to agree with peers.
     UsageDerive = 68 "the key was not made to derive secrets: import or generate it with that usage",
     /// The keys of the grant, or this one, were used as often in the last second as the policy allows.

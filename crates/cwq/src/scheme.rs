@@ -17,11 +17,14 @@ pub enum Padding {
 
 /// The parameter of an operation with a key pair: how a signature is made or a ciphertext was.
 ///
-/// | bits | of ECDSA | of RSA |
-/// | --- | --- | --- |
-/// | 0 to 7 | 1 where the nonce is that of RFC 6979, else 0 | the [`Padding`] |
-/// | 8 to 15 | 0 | the hash of MGF1, an [`Algorithm`]; 0 without PSS and OAEP |
-/// | 16 to 31 | 0 | bytes of salt of PSS, else 0 |
+/// | bits | of ECDSA | of ML-DSA | of RSA |
+/// | --- | --- | --- | --- |
+/// | 0 to 7 | 1 where the nonce is that of RFC 6979, else 0 | 1 where no random bytes are used, else 0 | the [`Padding`] |
+/// | 8 to 15 | 0 | 0 where the message is signed itself, [`Scheme::REPRESENTATIVE`] where its mu is, else the number of the function that made its digest | the hash of MGF1, an [`Algorithm`]; 0 without PSS and OAEP |
+/// | 16 to 31 | 0 | 0 | bytes of salt of PSS, else 0 |
+///
+/// The number of a function for digests under HashML-DSA (FIPS 204 §5.4) is the last one of its object identifier, below
+/// 2.16.840.1.101.3.4.2: 1 is SHA-256, and 12 SHAKE256.
 ///
 /// ```
 /// use millstream_cwq::{Algorithm, Padding, Scheme};
@@ -42,8 +45,11 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The bit of ECDSA that asks for the nonce of RFC 6979.
+    /// The bit of ECDSA that asks for the nonce of RFC 6979, and of ML-DSA for a signature without random bytes (FIPS 204 §3.4).
     pub const DETERMINISTIC: u32 = 1;
+
+    /// The number, in bits 8 to 15, that says of ML-DSA that the source is a message's representative mu (FIPS 204 §6.2): 64 bytes.
+    pub const REPRESENTATIVE: u8 = 0xff;
 
     /// Makes the scheme of RSA without a mask.
     pub const fn of(padding: Padding) -> Self {

@@ -43,8 +43,11 @@ impl AlgorithmSet {
     /// Returns the set of the algorithms whose keys are private keys. They take microseconds where others take nanoseconds, so
     /// accelerators that others share serve either these or the rest.
     pub const fn private_keys() -> Self {
-        use Algorithm::{Ed25519, P256, P384, P521, Rsa, X25519};
-        AlgorithmSet(bit(Ed25519) | bit(X25519) | bit(P256) | bit(P384) | bit(P521) | bit(Rsa))
+        use Algorithm::*;
+        let curves = bit(Ed25519) | bit(X25519) | bit(P256) | bit(P384) | bit(P521);
+        let lattices =
+            bit(MlKem512) | bit(MlKem768) | bit(MlKem1024) | bit(MlDsa44) | bit(MlDsa65) | bit(MlDsa87);
+        AlgorithmSet(curves | bit(Rsa) | lattices)
     }
 
     /// Returns the algorithms that are not in the other set.

@@ -35,7 +35,7 @@ impl Usages {
     pub const VERIFY: Usages = Usages(1 << 3);
     /// To encrypt other keys.
     pub const WRAP: Usages = Usages(1 << 4);
-    /// To derive other keys, or to agree with a peer on a secret.
+    /// To derive other keys, to agree with a peer on a secret, or to decapsulate one.
     pub const DERIVE: Usages = Usages(1 << 5);
     /// All that have a name.
     pub const ALL: Usages = Usages((1 << 6) - 1);
@@ -98,8 +98,8 @@ impl Usages {
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
             | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4
             | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
-            Ed25519 => Usages::SIGN,
-            X25519 => Usages::DERIVE,
+            Ed25519 | MlDsa44 | MlDsa65 | MlDsa87 => Usages::SIGN,
+            X25519 | MlKem512 | MlKem768 | MlKem1024 => Usages::DERIVE,
             P256 | P384 | P521 => Usages(Usages::SIGN.0 | Usages::DERIVE.0),
             Rsa => Usages(Usages::SIGN.0 | Usages::DECRYPT.0),
         }
@@ -115,9 +115,9 @@ impl Usages {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
             AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
             | Sm4Cbc | DesEcb | DesCbc => false,
-            None | Crc32 | Crc32c | IpChecksum | Random | Ed25519 | X25519 | P256 | P384 | P521 | Rsa => {
-                false
-            }
+            None | Crc32 | Crc32c | IpChecksum | Random => false,
+            Ed25519 | X25519 | P256 | P384 | P521 | Rsa | MlKem512 | MlKem768 | MlKem1024 | MlDsa44
+            | MlDsa65 | MlDsa87 => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }

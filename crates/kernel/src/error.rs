@@ -75,7 +75,8 @@ pub enum Error {
     Padding,
     /// A saved mid-state is of another algorithm or version, or was damaged.
     MidState,
-    /// With this public key of a peer everybody agrees on the same secret: its point has a small order.
+    /// This public key of a peer is none to make a secret with: its point has a small order, with which everybody agrees on the same secret, or is
+    /// none of the curve, or a number in it is not reduced.
     Peer {
         /// The algorithm.
         algorithm: &'static str,
@@ -124,7 +125,7 @@ impl fmt::Display for Error {
             }
             Error::Peer { algorithm } => write!(
                 f,
-                "{algorithm}: the peer's public key has a small order, and gives everybody the same secret; ask the peer for another"
+                "{algorithm}: the peer's public key is none to make a secret with: its order is small, or it is not encoded as it should be; ask the peer for another"
             ),
             Error::Random => f.write_str("no random bytes: seed the unit, or give it a source"),
             Error::Order { rule } => f.write_str(rule),

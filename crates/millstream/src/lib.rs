@@ -62,8 +62,9 @@ use std::fmt;
 use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
-    AeadKey, Checksum, CipherKey, DecryptionScheme, Generator, Key, MacKey, Operation, PrivateKey,
-    SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, Way, WayError, algorithm_of, given_by,
+    AeadKey, Checksum, CipherKey, DecryptionScheme, Generator, Key, MacKey, MlDsaInput, Operation,
+    PrivateKey, SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, Way, WayError, algorithm_of, given_by,
+    is_long_result,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;

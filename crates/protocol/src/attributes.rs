@@ -98,7 +98,8 @@ pub mod usage {
             "chacha20-poly1305" | "aes-xts" | "3des" => ENCRYPT | DECRYPT,
             "hmac" | "p-256" | "p-384" | "p-521" => SIGN | VERIFY | DERIVE,
             "ed25519" => SIGN | VERIFY,
-            "x25519" | "hkdf" => DERIVE,
+            "x25519" | "hkdf" | "ml-kem-512" | "ml-kem-768" | "ml-kem-1024" => DERIVE,
+            "ml-dsa-44" | "ml-dsa-65" | "ml-dsa-87" => SIGN | VERIFY,
             // HMAC with one hash alone, as PKCS #11 has such keys.
             kind if kind.starts_with("hmac-") => SIGN | VERIFY,
             "rsa" => SIGN | VERIFY | ENCRYPT | DECRYPT | WRAP | UNWRAP,

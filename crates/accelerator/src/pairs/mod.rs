@@ -3,6 +3,9 @@
 //! Works of one kind go side by side in the engines' lanes, whoever they are from and whatever their keys.
 
 mod agree;
+mod carried;
+mod mldsa;
+mod mlkem;
 mod presigned;
 mod public_key;
 mod random;
@@ -15,17 +18,24 @@ use std::fmt;
 
 use millstream_cpu::Features;
 use millstream_engines::Error;
-use millstream_publickey::{Error as PairError, ecdsa, ed25519, rsa as rsa_engine, x25519};
+use millstream_publickey::{
+    Error as PairError, ecdsa, ed25519, mldsa as mldsa_engine, mlkem as mlkem_engine, rsa as rsa_engine,
+    x25519,
+};
 
 use crate::source::UnitRandom;
 pub(crate) use agree::Agree;
+pub(crate) use carried::CarriedPublic;
+pub(crate) use mldsa::MlDsaSign;
+pub(crate) use mlkem::{Decapsulate, Encapsulate, Recipient, SECRET_BYTES};
 pub(crate) use presigned::Presigned;
 pub use presigned::{Presignatures, Watch};
 pub(crate) use public_key::PublicKey;
 pub(crate) use rsa::Rsa;
-pub use scheme::{DecryptionScheme, SignatureScheme};
+pub(crate) use scheme::has_context;
+pub use scheme::{DecryptionScheme, MlDsaInput, SignatureScheme};
 pub(crate) use sign::Sign;
-pub(crate) use verify::Verify;
+pub(crate) use verify::{Verify, VerifyWith, no_context};
 pub use verify::{VerifyingKey, VerifyingKeyRef};
 
 /// The works that are handed to lanes at a time, a multiple of what lanes hold.
@@ -38,6 +48,8 @@ pub(crate) struct Pairs {
     x25519: x25519::Lanes,
     curves: ecdsa::Lanes,
     rsa: rsa_engine::Lanes,
+    kems: mlkem_engine::Lanes,
+    signers: mldsa_engine::Lanes,
     pub(crate) presigned: Presigned,
 }
 
@@ -49,6 +61,8 @@ impl Pairs {
             x25519: x25519::Lanes::new(features),
             curves: ecdsa::Lanes::new(features),
             rsa: rsa_engine::Lanes::new(features),
+            kems: mlkem_engine::Lanes::new(features),
+            signers: mldsa_engine::Lanes::new(features),
             presigned: Presigned::default(),
         }
     }
@@ -70,7 +84,8 @@ impl Pairs {
 
 impl fmt::Debug for Pairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pairs({}, {})", self.curves.kernel().name, self.rsa.kernel().name)
+        let Pairs { curves, rsa, kems, signers, .. } = self;
+        write!(f, "Pairs({}, {}, {kems:?}, {signers:?})", curves.kernel().name, rsa.kernel().name)
     }
 }
 

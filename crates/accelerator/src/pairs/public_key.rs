@@ -1,6 +1,7 @@
 //! Public keys that belong to private ones.
 
 use arrayvec::ArrayVec;
+use millstream_engines::Error;
 use millstream_publickey::{ecdsa, ed25519, x25519};
 
 use super::{BATCH, Pairs};
@@ -10,6 +11,26 @@ pub(crate) enum PublicKey<'a> {
     Ed25519(&'a ed25519::PrivateKey),
     X25519(&'a x25519::PrivateKey, Option<x25519::PublicKey>),
     Curve(&'a ecdsa::PrivateKey, Option<ecdsa::EncodedPoint>),
+    /// One that the private key has in its encoding, and the place that it is copied to. A place without bytes is none.
+    Kept {
+        bytes: &'a [u8],
+        out: &'a mut [u8],
+        written: bool,
+    },
+}
+
+impl<'a> PublicKey<'a> {
+    /// Makes the work of copying a public key that is there.
+    ///
+    /// # Errors
+    /// When there is a place, but no room in it.
+    pub(crate) fn kept(bytes: &'a [u8], out: &'a mut [u8]) -> Result<Self, Error> {
+        let (given, needed) = (out.len(), bytes.len());
+        if (1..needed).contains(&given) {
+            return Err(Error::OutputLength { given, needed });
+        }
+        Ok(PublicKey::Kept { bytes, out, written: false })
+    }
 }
 
 impl PublicKey<'_> {
@@ -19,7 +40,18 @@ impl PublicKey<'_> {
             PublicKey::Ed25519(key) => key.public_bytes(),
             PublicKey::X25519(_, Some(key)) => key.as_bytes(),
             PublicKey::Curve(_, Some(point)) => point,
+            PublicKey::Kept { bytes, .. } => bytes,
             PublicKey::X25519(_, None) | PublicKey::Curve(_, None) => &[],
+        }
+    }
+
+    /// Returns the bytes that were written to a place.
+    pub(crate) fn written(&self) -> u32 {
+        match self {
+            PublicKey::Kept { bytes, written: true, .. } => bytes.len() as u32,
+            PublicKey::Kept { .. } | PublicKey::Ed25519(_) | PublicKey::X25519(..) | PublicKey::Curve(..) => {
+                0
+            }
         }
     }
 }
@@ -32,6 +64,12 @@ impl Pairs {
             for work in works {
                 match &mut **work {
                     PublicKey::Ed25519(_) => {}
+                    PublicKey::Kept { bytes, out, written } => {
+                        if let Some(front) = out.get_mut(..bytes.len()) {
+                            front.copy_from_slice(bytes);
+                            *written = true;
+                        }
+                    }
                     PublicKey::X25519(key, place) => agreeing.push((x25519::KeyJob::new(key), place)),
                     PublicKey::Curve(key, place) => curves.push((ecdsa::PublicJob::new(key), place)),
                 }

@@ -101,7 +101,10 @@ impl<'a> Rsa<'a> {
                 rsa::Job::decrypt_oaep(key, rsa::Oaep { hash, mgf: mgf_hash, label }, ciphertext, place)
             }
             // The schemes of other keys are refused when the work is made.
-            What::Sign(SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. }, _) => {
+            What::Sign(
+                SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. } | SignatureScheme::MlDsa { .. },
+                _,
+            ) => {
                 *result = Err(PairError::Signature);
                 return None;
             }

@@ -3,10 +3,11 @@
 use millstream_cwq::{Algorithm, ControlWord, Padding, Scheme};
 use millstream_engines::Error;
 use millstream_engines::hash::Hash;
+use millstream_publickey::mldsa::{self, Prehash};
 
 use crate::algorithms::{algorithm_of, hash_of};
 
-/// A way to sign. All but [`SignatureScheme::Ed25519`] sign a digest, which the caller has made.
+/// A way to sign. All but [`SignatureScheme::Ed25519`] and [`SignatureScheme::MlDsa`] sign a digest, which the caller has made.
 ///
 /// ```
 /// use millstream_accelerator::SignatureScheme;
@@ -44,6 +45,73 @@ pub enum SignatureScheme {
     },
     /// The bare power of a number as long as the modulus (RFC 8017 §5.2.1). The key must be one that may decrypt, too.
     RsaRaw,
+    /// ML-DSA (FIPS 204 §5): 2420, 3309 or 4627 bytes.
+    MlDsa {
+        /// What is signed.
+        input: MlDsaInput,
+        /// True for a signature that depends on the key, the context and the input alone; otherwise random bytes hedge it. The verifier does
+        /// not see which it was.
+        deterministic: bool,
+    },
+}
+
+/// The bytes that ML-DSA signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MlDsaInput {
+    /// The message itself (FIPS 204 §5.2), within a context of 0 to 255 bytes.
+    Message,
+    /// A message's digest by a function, which the caller has made: HashML-DSA (FIPS 204 §5.4), within a context.
+    Digest(Prehash),
+    /// A message's representative mu, 64 bytes, which the caller has computed with the public key and the context
+    /// (FIPS 204 §6.2, algorithm 7, line 6; [`PublicKey::representative`](millstream_publickey::mldsa::PublicKey::representative)). The
+    /// signature is that of the message itself.
+    Representative,
+}
+
+impl MlDsaInput {
+    /// Returns the engine's scheme within a context.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a context beside a representative, which has it in itself, and for one of more than 255 bytes.
+    pub(super) fn within(self, context: &[u8]) -> Result<mldsa::Scheme<'_>, Error> {
+        let refused = |takes| {
+            let (algorithm, name, given) = ("ml-dsa", "context", context.len() as u64);
+            Err(Error::Parameter { algorithm, name, given, takes })
+        };
+        match self {
+            _ if context.len() > mldsa::CONTEXT_MAX => refused("at most 255 bytes"),
+            MlDsaInput::Message => Ok(mldsa::Scheme::Pure(context)),
+            MlDsaInput::Digest(function) => Ok(mldsa::Scheme::Digest(function, context)),
+            MlDsaInput::Representative if context.is_empty() => Ok(mldsa::Scheme::Representative),
+            MlDsaInput::Representative => {
+                refused("no bytes beside a representative, which has the context in it")
+            }
+        }
+    }
+
+    /// Returns the number in bits 8 to 15 of a word's parameter: see [`Scheme`].
+    fn number(self) -> u8 {
+        match self {
+            MlDsaInput::Message => 0,
+            MlDsaInput::Digest(function) => function.number(),
+            MlDsaInput::Representative => Scheme::REPRESENTATIVE,
+        }
+    }
+
+    fn of_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(MlDsaInput::Message),
+            Scheme::REPRESENTATIVE => Some(MlDsaInput::Representative),
+            number => Prehash::from_number(number).map(MlDsaInput::Digest),
+        }
+    }
+}
+
+/// Returns true for an algorithm that signs within a context.
+#[inline(always)]
+pub(crate) const fn has_context(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87)
 }
 
 impl SignatureScheme {
@@ -52,7 +120,8 @@ impl SignatureScheme {
         SignatureScheme::RsaPss { hash, mgf_hash: hash, salt_len: hash.output_len() as u16 }
     }
 
-    /// Returns the usual scheme of an algorithm: a hedged nonce for ECDSA, PKCS#1 v1.5 for RSA; none for one that does not sign.
+    /// Returns the usual scheme of an algorithm: a hedged nonce for ECDSA, PKCS#1 v1.5 for RSA, a hedged signature of the message itself for ML-DSA;
+    /// none for one that does not sign.
     pub const fn usual(algorithm: Algorithm, hash: Hash) -> Option<Self> {
         match algorithm {
             Algorithm::Ed25519 => Some(SignatureScheme::Ed25519),
@@ -60,6 +129,9 @@ impl SignatureScheme {
                 Some(SignatureScheme::Ecdsa { hash, deterministic: false })
             }
             Algorithm::Rsa => Some(SignatureScheme::RsaPkcs1 { hash: Some(hash) }),
+            Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => {
+                Some(SignatureScheme::MlDsa { input: MlDsaInput::Message, deterministic: false })
+            }
             _ => None,
         }
     }
@@ -77,6 +149,9 @@ impl SignatureScheme {
                 (Some(hash), Scheme { padding: Padding::Pss, mask, salt: salt_len }.to_bits())
             }
             SignatureScheme::RsaRaw => (None, Scheme::of(Padding::None).to_bits()),
+            SignatureScheme::MlDsa { input, deterministic } => {
+                (None, u32::from(input.number()) << 8 | u32::from(deterministic) * Scheme::DETERMINISTIC)
+            }
         };
         (word.hash, word.parameter) = (code(hash), parameter);
     }
@@ -91,6 +166,15 @@ impl SignatureScheme {
                     hash: hash?,
                     deterministic: parameter == Scheme::DETERMINISTIC,
                 })
+            }
+            _ if has_context(algorithm) && none => {
+                let [deterministic, number, 0, 0] = parameter.to_le_bytes() else { return None };
+                let deterministic = match u32::from(deterministic) {
+                    0 => false,
+                    Scheme::DETERMINISTIC => true,
+                    _ => return None,
+                };
+                Some(SignatureScheme::MlDsa { input: MlDsaInput::of_number(number)?, deterministic })
             }
             Algorithm::Rsa => {
                 let Scheme { padding, mask, salt } = Scheme::from_bits(parameter)?;
@@ -114,7 +198,10 @@ impl SignatureScheme {
         let (algorithm, takes) = match self {
             SignatureScheme::Ed25519 => ("ed25519", "a key of Ed25519"),
             SignatureScheme::Ecdsa { .. } => ("ecdsa", "a key of P-256, P-384 or P-521"),
-            _ => ("rsa", "a key of RSA, and to verify PKCS#1 v1.5 with a hash, or PSS"),
+            SignatureScheme::MlDsa { .. } => ("ml-dsa", "a key of ML-DSA"),
+            SignatureScheme::RsaPkcs1 { .. } | SignatureScheme::RsaPss { .. } | SignatureScheme::RsaRaw => {
+                ("rsa", "a key of RSA, and to verify PKCS#1 v1.5 with a hash, or PSS")
+            }
         };
         Error::Parameter { algorithm, name: "key", given: 0, takes }
     }

@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_engines::Error;
-use millstream_publickey::{Error as PairError, ecdsa, ed25519, rsa};
+use millstream_publickey::{Error as PairError, ecdsa, ed25519, mldsa, rsa};
 
 use super::{BATCH, Pairs, SignatureScheme, refusal};
 
@@ -37,16 +37,19 @@ pub enum VerifyingKey {
     Curve(ecdsa::PublicKey),
     /// RSA.
     Rsa(rsa::PublicKey),
+    /// ML-DSA.
+    MlDsa(mldsa::PublicKey),
 }
 
 impl VerifyingKey {
-    /// Takes a public key: 32 bytes of Ed25519 (RFC 8032 §5.1.2), a point of a curve (SEC 1 §2.3.3, compressed or not), or the DER of an
-    /// `RSAPublicKey` (RFC 8017 appendix A.1.1).
+    /// Takes a public key: 32 bytes of Ed25519 (RFC 8032 §5.1.2), a point of a curve (SEC 1 §2.3.3, compressed or not), the DER of an
+    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), or 1312, 1952 or 2592 bytes of ML-DSA (FIPS 204 §7.2), which are expanded.
     ///
     /// # Errors
     /// [`Error::DataLength`] and [`Error::Peer`] where it is none, [`Error::Parameter`] for a modulus of another size;
     /// [`Error::KeyLength`] for an algorithm that has no signatures.
     pub fn new(features: Features, algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
+        let lattice = |set| mldsa::PublicKey::new(features, set, bytes).map(VerifyingKey::MlDsa);
         let curve = |curve| ecdsa::PublicKey::new(features, curve, bytes).map(VerifyingKey::Curve);
         let key = match algorithm {
             Algorithm::Ed25519 => ed25519::PublicKey::new(features, bytes).map(VerifyingKey::Ed25519),
@@ -54,6 +57,9 @@ impl VerifyingKey {
             Algorithm::P384 => curve(ecdsa::Curve::P384),
             Algorithm::P521 => curve(ecdsa::Curve::P521),
             Algorithm::Rsa => rsa::PublicKey::from_pkcs1(features, bytes).map(VerifyingKey::Rsa),
+            Algorithm::MlDsa44 => lattice(mldsa::Set::MlDsa44),
+            Algorithm::MlDsa65 => lattice(mldsa::Set::MlDsa65),
+            Algorithm::MlDsa87 => lattice(mldsa::Set::MlDsa87),
             _ => {
                 let (algorithm, given) = (algorithm.name(), bytes.len());
                 return Err(Error::KeyLength { algorithm, given, takes: "no public key to verify with" });
@@ -68,6 +74,7 @@ impl VerifyingKey {
             VerifyingKey::Ed25519(key) => VerifyingKeyRef::Ed25519(key),
             VerifyingKey::Curve(key) => VerifyingKeyRef::Curve(key),
             VerifyingKey::Rsa(key) => VerifyingKeyRef::Rsa(key),
+            VerifyingKey::MlDsa(key) => VerifyingKeyRef::MlDsa(key),
         }
     }
 }
@@ -82,6 +89,8 @@ pub enum VerifyingKeyRef<'k> {
     Curve(&'k ecdsa::PublicKey),
     /// RSA.
     Rsa(&'k rsa::PublicKey),
+    /// ML-DSA.
+    MlDsa(&'k mldsa::PublicKey),
 }
 
 impl<'k> From<&'k VerifyingKey> for VerifyingKeyRef<'k> {
@@ -103,12 +112,23 @@ by_reference! {
     Ed25519: ed25519::PublicKey;
     Curve: ecdsa::PublicKey;
     Rsa: rsa::PublicKey;
+    MlDsa: mldsa::PublicKey;
+}
+
+/// A public key to verify with, expanded or not.
+#[derive(Clone, Copy)]
+pub(crate) enum VerifyWith<'a> {
+    Key(VerifyingKeyRef<'a>),
+    /// The encoding of a key of ML-DSA, of a length that fits the set. It is expanded beside those of other works.
+    MlDsa(mldsa::Set, &'a [u8]),
 }
 
 /// A signature to verify.
 pub(crate) struct Verify<'a> {
-    key: VerifyingKeyRef<'a>,
+    key: VerifyWith<'a>,
     scheme: SignatureScheme,
+    /// The context of ML-DSA.
+    context: &'a [u8],
     /// The message, or its digest.
     message: &'a [u8],
     signature: &'a [u8],
@@ -121,22 +141,33 @@ impl<'a> Verify<'a> {
     /// # Errors
     /// When the scheme is not one of the key's kind, or nothing can be verified by it.
     pub(crate) fn new(
-        key: VerifyingKeyRef<'a>,
+        key: VerifyWith<'a>,
         scheme: SignatureScheme,
+        context: &'a [u8],
         message: &'a [u8],
         signature: &'a [u8],
     ) -> Result<Self, Error> {
         let fits = match key {
-            VerifyingKeyRef::Ed25519(_) => scheme == SignatureScheme::Ed25519,
-            VerifyingKeyRef::Curve(_) => matches!(scheme, SignatureScheme::Ecdsa { .. }),
-            VerifyingKeyRef::Rsa(_) => {
+            VerifyWith::Key(VerifyingKeyRef::Ed25519(_)) => scheme == SignatureScheme::Ed25519,
+            VerifyWith::Key(VerifyingKeyRef::Curve(_)) => matches!(scheme, SignatureScheme::Ecdsa { .. }),
+            VerifyWith::Key(VerifyingKeyRef::Rsa(_)) => {
                 matches!(scheme, SignatureScheme::RsaPkcs1 { hash: Some(_) } | SignatureScheme::RsaPss { .. })
+            }
+            VerifyWith::Key(VerifyingKeyRef::MlDsa(_)) | VerifyWith::MlDsa(..) => {
+                matches!(scheme, SignatureScheme::MlDsa { .. })
             }
         };
         if !fits {
             return Err(scheme.other_key());
         }
-        Ok(Verify { key, scheme, message, signature, result: Err(PairError::Fault) })
+        match scheme {
+            SignatureScheme::MlDsa { input, .. } => {
+                input.within(context)?;
+            }
+            _ if !context.is_empty() => return Err(no_context(context.len())),
+            _ => {}
+        }
+        Ok(Verify { key, scheme, context, message, signature, result: Err(PairError::Fault) })
     }
 
     pub(crate) fn result(&self) -> Result<(), Error> {
@@ -148,12 +179,20 @@ impl<'a> Verify<'a> {
     }
 }
 
+/// Returns the refusal of a context for an algorithm that has none.
+#[cold]
+pub(crate) fn no_context(given: usize) -> Error {
+    let takes = "no bytes: of the algorithms here only ML-DSA signs within a context";
+    Error::Parameter { algorithm: "this signature", name: "context", given: given as u64, takes }
+}
+
 impl Pairs {
     pub(crate) fn verify(&self, works: &mut [&mut Verify<'_>]) {
         for works in works.chunks_mut(BATCH) {
             self.verify_ed25519(works);
             self.verify_ecdsa(works);
             self.verify_rsa(works);
+            self.verify_ml_dsa(works);
         }
     }
 
@@ -161,7 +200,7 @@ impl Pairs {
         let mut jobs = ArrayVec::<_, BATCH>::new();
         let mut places = ArrayVec::<_, BATCH>::new();
         for work in works {
-            if let VerifyingKeyRef::Ed25519(key) = work.key {
+            if let VerifyWith::Key(VerifyingKeyRef::Ed25519(key)) = work.key {
                 jobs.push(ed25519::VerifyJob::new(key, work.message, work.signature));
                 places.push(&mut work.result);
             }
@@ -178,7 +217,7 @@ impl Pairs {
     fn verify_ecdsa(&self, works: &mut [&mut Verify<'_>]) {
         let mut messages = ArrayVec::<_, BATCH>::new();
         for work in works {
-            if let (VerifyingKeyRef::Curve(key), SignatureScheme::Ecdsa { hash, .. }) =
+            if let (VerifyWith::Key(VerifyingKeyRef::Curve(key)), SignatureScheme::Ecdsa { hash, .. }) =
                 (work.key, work.scheme)
             {
                 let message = ecdsa::Message::digest(hash, work.message);
@@ -201,7 +240,7 @@ impl Pairs {
         let mut jobs = ArrayVec::<_, BATCH>::new();
         let mut places = ArrayVec::<_, BATCH>::new();
         for work in works {
-            let VerifyingKeyRef::Rsa(key) = work.key else { continue };
+            let VerifyWith::Key(VerifyingKeyRef::Rsa(key)) = work.key else { continue };
             jobs.push(match work.scheme {
                 SignatureScheme::RsaPkcs1 { hash: Some(hash) } => {
                     rsa::PublicJob::verify_pkcs1_digest(key, hash, work.message, work.signature)
@@ -218,6 +257,49 @@ impl Pairs {
         if !jobs.is_empty() {
             self.rsa.run_public(&mut jobs);
             places.into_iter().zip(jobs).for_each(|(place, job)| *place = job.result);
+        }
+    }
+
+    fn verify_ml_dsa(&self, works: &mut [&mut Verify<'_>]) {
+        // Keys that came as bytes are expanded side by side, then all signatures are verified.
+        let encoded = works.iter().filter_map(|work| match work.key {
+            VerifyWith::MlDsa(set, bytes) => Some(mldsa::PublicKeyJob::new(set, bytes)),
+            VerifyWith::Key(_) => None,
+        });
+        let mut expanded = encoded.collect::<ArrayVec<_, BATCH>>();
+        if !expanded.is_empty() {
+            self.signers.public_keys(&mut expanded);
+        }
+        let mut expanded = expanded.iter();
+        let mut jobs = ArrayVec::<_, BATCH>::new();
+        let mut places = ArrayVec::<_, BATCH>::new();
+        for work in works {
+            let key = match work.key {
+                VerifyWith::Key(VerifyingKeyRef::MlDsa(key)) => key,
+                VerifyWith::MlDsa(..) => match expanded.next().and_then(|job| job.key.as_ref()) {
+                    Some(Ok(key)) => key,
+                    Some(Err(error)) => {
+                        work.result = Err(*error);
+                        continue;
+                    }
+                    None => continue,
+                },
+                VerifyWith::Key(
+                    VerifyingKeyRef::Ed25519(_) | VerifyingKeyRef::Curve(_) | VerifyingKeyRef::Rsa(_),
+                ) => continue,
+            };
+            // `Verify::new` has seen that the scheme is one, and that the context fits it.
+            let SignatureScheme::MlDsa { input, .. } = work.scheme else { continue };
+            let Ok(scheme) = input.within(work.context) else { continue };
+            jobs.push(mldsa::VerifyJob::new(key, scheme, work.message, work.signature));
+            places.push(&mut work.result);
+        }
+        if !jobs.is_empty() {
+            self.signers.verify(&mut jobs);
+            places
+                .into_iter()
+                .zip(jobs)
+                .for_each(|(place, job)| *place = job.verdict.unwrap_or(Err(PairError::Fault)));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use millstream_accelerator::{
-    Checksum, DecryptionScheme, Key, Operation, SignatureScheme, Unit, VerifyingKey, hash_of, status_of,
+    Checksum, DecryptionScheme, Key, Operation, SignatureScheme, Unit, VerifyingKey, hash_of, is_long_result,
+    status_of,
 };
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
@@ -14,12 +15,12 @@ use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
-use millstream_publickey::{ecdsa, rsa, x25519};
+use millstream_publickey::{ecdsa, mldsa, mlkem, rsa, x25519};
 use millstream_testkit::{Random, keys};
 
-/// Bytes of the room for a mid-state, or for the result of RSA.
-pub const STATE: usize = 600;
-const _: () = assert!(STATE > MAX_PUBLIC_DER && STATE > ControlWord::STATE_BYTES as usize);
+/// Bytes of the room for a mid-state, or for the long result of a key pair.
+pub const STATE: usize = 5000;
+const _: () = assert!(STATE > mldsa::MAX_SIGNATURE && STATE > ControlWord::STATE_BYTES as usize);
 
 /// The value of bytes that nobody has written.
 pub const UNTOUCHED: u8 = 0xa5;
@@ -122,18 +123,37 @@ impl Case {
         use Opcode::*;
         matches!(
             self.opcode,
-            Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt | Sign | Agree | PublicKey | Decrypt
+            Cipher
+                | Aead
+                | Hmac
+                | Mac
+                | EncryptThenMac
+                | MacThenDecrypt
+                | Sign
+                | Agree
+                | PublicKey
+                | Decrypt
+                | Decapsulate
         )
     }
 
-    /// Returns true for an operation whose result is that of RSA.
+    /// Returns true for an operation whose public key comes with its word.
+    pub fn brings_public_key(&self) -> bool {
+        matches!(self.opcode, Opcode::Verify | Opcode::Encapsulate)
+    }
+
+    /// Returns true for an operation whose result goes to the destination.
     pub fn is_long(&self) -> bool {
-        self.algorithm == Algorithm::Rsa && self.opcode != Opcode::Verify
+        is_long_result(self.algorithm, self.opcode)
     }
 
     /// The scheme of a signature.
     pub fn scheme(&self) -> SignatureScheme {
         let hash = || self.hash();
+        if mldsa_set(self.algorithm).is_some() {
+            let scheme = SignatureScheme::of_word(self.algorithm, self.hash, self.parameter);
+            return scheme.expect("a scheme of ML-DSA");
+        }
         match (self.algorithm, self.parameter & 0xff) {
             (Algorithm::Ed25519, _) => SignatureScheme::Ed25519,
             (Algorithm::Rsa, 0) => SignatureScheme::RsaRaw,
@@ -213,8 +233,19 @@ impl Case {
     }
 }
 
+/// Returns the parameter set of an algorithm, if it is ML-DSA.
+pub fn mldsa_set(algorithm: Algorithm) -> Option<mldsa::Set> {
+    mldsa::Set::ALL.into_iter().find(|set| set.name() == algorithm.name())
+}
+
+/// Returns the parameter set of an algorithm, if it is ML-KEM.
+pub fn mlkem_set(algorithm: Algorithm) -> Option<mlkem::Set> {
+    mlkem::Set::ALL.into_iter().find(|set| set.name() == algorithm.name())
+}
+
 /// The keys of a case, expanded.
 pub struct Keys {
+    pub recipient: Option<mlkem::PublicKey>,
     pub verifying: Option<VerifyingKey>,
     pub key: Option<Key>,
     pub mac_key: Option<Key>,
@@ -222,7 +253,15 @@ pub struct Keys {
 
 impl Keys {
     pub fn of(features: Features, case: &Case) -> Result<Self, Error> {
+        let refusal =
+            |_| Error::KeyLength { algorithm: "ml-kem", given: case.key.len(), takes: "a public key" };
         Ok(Keys {
+            recipient: match mlkem_set(case.algorithm) {
+                Some(set) if case.opcode == Opcode::Encapsulate => {
+                    Some(mlkem::PublicKey::new(features, set, &case.key).map_err(refusal)?)
+                }
+                _ => None,
+            },
             verifying: match case.opcode {
                 Opcode::Verify => Some(VerifyingKey::new(features, case.algorithm, &case.key)?),
                 _ => None,
@@ -336,12 +375,18 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
                 Operation::sign_ecdsa(key, hash, deterministic, source)
             }
             (Key::Rsa(key), scheme) => Operation::sign_rsa(key, scheme, source, state),
+            (Key::MlDsa(key), scheme) => Operation::sign_ml_dsa(key, scheme, &case.iv, source, state),
             (key, _) => panic!("not one to sign with: {key:?}"),
         },
         Opcode::Verify => {
             let key = keys.verifying.as_ref().expect("a public key");
-            Operation::verify_signature(key, case.scheme(), source, &case.aad)
+            Operation::verify_in_context(key, case.scheme(), &case.iv, source, &case.aad)
         }
+        Opcode::Encapsulate => Operation::encapsulate(keys.recipient.as_ref().expect("a public key"), state),
+        Opcode::Decapsulate => match keys.key() {
+            Key::MlKem(key) => Operation::decapsulate(key, source),
+            key => panic!("not one to decapsulate with: {key:?}"),
+        },
         Opcode::Decrypt => match keys.key() {
             Key::Rsa(key) => Operation::decrypt_rsa(key, case.decryption(), source, state),
             key => panic!("not one to decrypt with: {key:?}"),
@@ -384,14 +429,17 @@ impl Outcome {
         if case.status != Status::Ok {
             return assert!(self.tag.is_empty(), "no tag after a failure: {case:?}");
         }
-        if !case.reverse {
+        if case.opcode == Opcode::PublicKey && case.is_long() {
+            // Where a key on lattices has it, it is the tag; that of RSA is no operation here.
+            assert!(self.tag.is_empty() || self.tag == case.state, "public key: {case:?}");
+        } else if !case.reverse {
             let whole = case.mac.len().max(self.tag.len() * usize::from(case.mac.is_empty()));
             assert_eq!(self.tag[..whole], case.mac, "tag: {case:?}");
         }
         if matches!(case.opcode, Opcode::Checksum | Opcode::CopyChecksum) {
             assert_eq!(self.value, case.value, "{case:?}");
         }
-        // The public key of RSA is the key's own, and no operation.
+        // A long public key has no place here.
         let long = case.is_long() && case.opcode != Opcode::PublicKey;
         if long || case.opcode == Opcode::PartialHash && !case.last {
             assert_eq!(self.value as usize, case.state.len());
@@ -520,8 +568,32 @@ pub fn answer(case: &mut Case) {
                 };
                 assert_eq!(written, Ok(key.size()));
             }
+            Key::MlDsa(key) => {
+                let scheme = mldsa::Scheme::Pure(&case.iv);
+                case.state = key.sign_deterministic(scheme, &case.source).expect("a context that fits");
+            }
             key => panic!("not one to sign with: {key:?}"),
         },
+        Opcode::Encapsulate => {
+            let mut message = [0; mlkem::MESSAGE];
+            not_so_random(&mut message).expect("it never fails");
+            let key = keys.recipient.as_ref().expect("a public key");
+            let (ciphertext, secret) = key.encapsulate_message(&message);
+            (case.state, case.mac) = (ciphertext, secret.as_bytes().to_vec());
+        }
+        Opcode::Decapsulate => {
+            let Key::MlKem(key) = keys.key() else { panic!("not one to decapsulate with") };
+            let message = case.source[..mlkem::MESSAGE].try_into().expect("32 bytes");
+            let (mut ciphertext, secret) = key.public_key().encapsulate_message(message);
+            case.mac = secret.as_bytes().to_vec();
+            if case.source[0].is_multiple_of(3) {
+                // One that was not made for the key.
+                ciphertext[usize::from(case.source[1])] ^= 1;
+                case.mac = key.decapsulate(&ciphertext).expect("as long").as_bytes().to_vec();
+                assert_ne!(case.mac, secret.as_bytes());
+            }
+            case.source = ciphertext;
+        }
         Opcode::Decrypt => {
             let Key::Rsa(key) = keys.key() else { panic!("not one to decrypt with") };
             let (oaep, size) =
@@ -559,6 +631,14 @@ pub fn answer(case: &mut Case) {
                     case.state.truncate(written);
                     vec![]
                 }
+                Key::MlKem(key) => {
+                    case.state = key.public_key().as_bytes().to_vec();
+                    vec![]
+                }
+                Key::MlDsa(key) => {
+                    case.state = key.public_key().as_bytes().to_vec();
+                    vec![]
+                }
                 key => panic!("not a private key: {key:?}"),
             };
         }
@@ -580,7 +660,8 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
             &[16, 24, 32]
         }
         AesXts => &[32, 64],
-        ChaCha20Poly1305 | Ed25519 | X25519 | P256 => &[32],
+        ChaCha20Poly1305 | Ed25519 | X25519 | P256 | MlDsa44 | MlDsa65 | MlDsa87 => &[32],
+        MlKem512 | MlKem768 | MlKem1024 => &[64],
         P384 => &[48],
         P521 => &[66],
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
@@ -642,6 +723,13 @@ pub fn every_kind() -> Vec<Case> {
     kinds.push(Case { algorithm, hash, parameter: 1, ..Case::new("", Sign) });
     kinds.push(Case { algorithm, hash, parameter: 2 | (hash as u32) << 8, ..Case::new("", Decrypt) });
     kinds.push(Case { algorithm: Algorithm::Random, ..Case::new("", Opcode::Random) });
+    for algorithm in Algorithm::ALL.iter().copied().filter(|a| mlkem_set(*a).is_some()) {
+        kinds.extend([PublicKey, Encapsulate, Decapsulate].map(|o| Case { algorithm, ..Case::new("", o) }));
+    }
+    for algorithm in Algorithm::ALL.iter().copied().filter(|a| mldsa_set(*a).is_some()) {
+        kinds.push(Case { algorithm, ..Case::new("", PublicKey) });
+        kinds.push(Case { algorithm, parameter: 1, ..Case::new("", Sign) });
+    }
     for case in &mut kinds {
         case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
     }
@@ -673,8 +761,12 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         case.mac_key = vec![0; pick(key_lengths(case.hash))];
         case.clear = pick(&[0, 1, 12, 13, 20]);
     }
-    if case.has_key() {
+    if case.has_key() || case.opcode == Opcode::Encapsulate {
         case.key = random.bytes(key_len);
+    }
+    if let (Some(set), Opcode::Encapsulate) = (mlkem_set(case.algorithm), case.opcode) {
+        let key = mlkem::PrivateKey::new(features(), set, &case.key).expect("a seed");
+        case.key = key.public_key().as_bytes().to_vec();
     }
     match case.algorithm {
         Algorithm::P521 => case.key[0] = 0,
@@ -685,14 +777,19 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     }
     random.fill(&mut case.mac_key);
     case.iv = random.bytes(iv_len);
+    if mldsa_set(case.algorithm).is_some() && case.opcode == Opcode::Sign {
+        let context_len = [0, 0, 1, 64, 65, 255][random.below(6)];
+        case.iv = random.bytes(context_len);
+    }
     let mut len = len / block * block;
     if case.algorithm == Algorithm::AesXts {
         len = len.max(16);
     }
     len = match case.opcode {
-        Opcode::Agree => 32,
-        Opcode::PublicKey => 0,
+        Opcode::Agree | Opcode::Decapsulate => 32,
+        Opcode::PublicKey | Opcode::Encapsulate => 0,
         Opcode::Sign if case.algorithm == Algorithm::Ed25519 => len.min(1024),
+        Opcode::Sign if mldsa_set(case.algorithm).is_some() => len.min(1024),
         Opcode::Sign if case.algorithm == Algorithm::Rsa && case.hash != Algorithm::None => 48,
         Opcode::Sign => len.min(66),
         Opcode::Decrypt => len.min(20),

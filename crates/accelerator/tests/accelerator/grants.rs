@@ -15,10 +15,11 @@ use millstream_accelerator::{
     KeySlots, LocalArena, PreparedKey, QueueId, SharedKeyMemory,
 };
 use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Opcode, Status};
+use millstream_publickey::mldsa;
+use millstream_testkit::Random;
 
 use crate::case::{every_kind, features, random_case};
 use crate::queue::{self, Client, Form, Memory, Station};
-use millstream_testkit::Random;
 
 type Local = Accelerator<Arc<LocalArena>, Memory>;
 
@@ -129,6 +130,15 @@ fn a_key_that_the_policy_forbids_is_refused() {
 struct Counted {
     live: AtomicUsize,
     room: usize,
+    /// The bytes of keys that lie elsewhere, and how many there may be.
+    beside: AtomicUsize,
+    most_beside: usize,
+}
+
+impl Counted {
+    fn new(room: usize, most_beside: usize) -> Arc<Self> {
+        Arc::new(Counted { live: AtomicUsize::new(0), room, beside: AtomicUsize::new(0), most_beside })
+    }
 }
 
 // SAFETY: the memory is the system's; a layout is of a key, so it is not empty.
@@ -142,6 +152,18 @@ unsafe impl KeyMemory for Counted {
         NonNull::new(unsafe { alloc(layout) })
     }
 
+    fn charge(&self, bytes: usize) -> bool {
+        let fits = self.beside.load(Ordering::Relaxed) + bytes <= self.most_beside;
+        if fits {
+            self.beside.fetch_add(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    fn discharge(&self, bytes: usize) {
+        self.beside.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
         // SAFETY: as the caller says.
         unsafe {
@@ -153,9 +175,36 @@ unsafe impl KeyMemory for Counted {
     }
 }
 
+/// A key on lattices lies on the heap for the most part. That is counted, and there is no key where it is too much.
+#[test]
+fn what_a_key_has_beside_its_place_is_counted() {
+    let set = mldsa::Set::MlDsa44;
+    let memory = Counted::new(8, 2 * set.kept_private_len() + 63);
+    let key_memory: Option<SharedKeyMemory> = Some(memory.clone());
+    let config = GrantConfig { key_memory, ..GrantConfig::new(8) };
+    let Served { mut accelerator, grant, .. } = served(config);
+    let counts = || (memory.live.load(Ordering::Relaxed), memory.beside.load(Ordering::Relaxed));
+    let mut insert = || accelerator.insert_raw_key(grant, Algorithm::MlDsa44, &[7; 32], false);
+    let first = insert().expect("room");
+    insert().expect("room");
+    assert_eq!(counts(), (2, 2 * set.kept_private_len()));
+    assert_eq!(insert(), Err(InsertError::Memory));
+    assert_eq!(counts(), (2, 2 * set.kept_private_len()), "what was refused is not counted");
+    assert!(accelerator.remove_key(grant, first));
+    assert_eq!(counts(), (1, set.kept_private_len()));
+    // Where the bytes beside fit and the place does not, both are free again.
+    let none = Counted::new(0, usize::MAX);
+    let refused =
+        PreparedKey::new(features(), Algorithm::MlKem768, &[1; 64], false, Some(&(none.clone() as _)));
+    assert!(matches!(refused, Err(InsertError::Memory)));
+    assert_eq!(none.beside.load(Ordering::Relaxed), 0);
+    accelerator.remove_grant(grant);
+    assert_eq!(counts(), (0, 0));
+}
+
 #[test]
 fn keys_live_in_the_memory_of_their_grant() {
-    let memory = Arc::new(Counted { live: AtomicUsize::new(0), room: 3 });
+    let memory = Counted::new(3, 0);
     let key_memory: Option<SharedKeyMemory> = Some(memory.clone());
     let live = || memory.live.load(Ordering::Relaxed);
     let config = GrantConfig { key_memory, ..GrantConfig::new(8) };

@@ -5,6 +5,7 @@ mod alike;
 mod case;
 mod grants;
 mod kinds;
+mod lattices;
 mod miri;
 mod pairs;
 mod pieces;

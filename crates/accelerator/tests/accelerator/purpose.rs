@@ -29,7 +29,8 @@ const KEY: u32 = 768;
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = match algorithm {
         Algorithm::AesXts | Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => 32,
-        Algorithm::P256 => 32,
+        Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => 32,
+        Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => 64,
         Algorithm::P384 => 48,
         Algorithm::P521 => 66,
         Algorithm::Rsa => return keys::RSA_1024.to_vec(),
@@ -353,7 +354,7 @@ proptest! {
         let keyless = !matches!(
             opcode,
             Some(Opcode::Cipher | Opcode::Aead | Opcode::Hmac | Opcode::Mac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt
-                | Opcode::PartialMac | Opcode::PartialAead | Opcode::Sign | Opcode::Agree | Opcode::Decrypt)
+                | Opcode::PartialMac | Opcode::PartialAead | Opcode::Sign | Opcode::Agree | Opcode::Decrypt | Opcode::Decapsulate)
         );
         let (status, changed) = execute(&mut station, &word);
         prop_assert!(keyless || in_arena || status != Status::Ok && !changed);
@@ -376,6 +377,14 @@ fn key_pairs_do_what_they_are_for() {
     let bare = ControlWord { hash: 0, parameter: none, source_len: 128, ..rsa };
     let opening = ControlWord { opcode: Opcode::Decrypt as u8, parameter: pkcs1, ..bare };
     let bare_opening = ControlWord { parameter: none, ..opening };
+    let ml_dsa = ControlWord {
+        opcode: Opcode::Sign as u8,
+        source_len: 32,
+        destination: DESTINATION,
+        mac_key_len: 2420,
+        ..ControlWord::EMPTY
+    };
+    let ml_kem = ControlWord { opcode: Opcode::Decapsulate as u8, source_len: 768, mac: 1000, ..tag(32) };
     let all = [
         (Algorithm::P256, sign, ecdsa, Status::Ok),
         (Algorithm::P256, derive, ecdsa, Status::UsageSign),
@@ -392,6 +401,9 @@ fn key_pairs_do_what_they_are_for() {
         (Algorithm::Rsa, decrypt, bare_opening, Status::UsageSign),
         (Algorithm::Rsa, sign | decrypt, bare, Status::Ok),
         (Algorithm::Rsa, sign | decrypt, bare_opening, Status::Ok),
+        (Algorithm::MlDsa44, sign, ml_dsa, Status::Ok),
+        (Algorithm::MlDsa44, derive, ml_dsa, Status::UsageSign),
+        (Algorithm::MlKem512, derive, ml_kem, Status::Ok),
     ];
     for (algorithm, usages, asked, expected) in all {
         let handle = insert(&mut shared, algorithm, For { usages, made: false });

@@ -236,12 +236,13 @@ impl<A: Arena> Layout<A> {
         };
         let mut expected = vec![];
         // A key that can't be made can only be carried.
-        let carried = !case.is_long() && form.carried || case.status == Status::KeyLength;
+        let may = case.key.len() <= usize::from(ControlWord::MOST_KEY_BYTES);
+        let carried = may && form.carried || case.status == Status::KeyLength;
         if case.has_key() {
             (word.key, word.key_len) = self.key(case, false, carried, &mut insert);
             word.flags |= if carried { Flags::KEY_IN_ARENA } else { 0 };
         }
-        if case.opcode == Opcode::Verify {
+        if case.brings_public_key() {
             (word.key, word.key_len) = (self.put(&case.key), case.key.len() as u16);
             word.flags |= Flags::KEY_IN_ARENA;
         }
@@ -259,7 +260,7 @@ impl<A: Arena> Layout<A> {
             word.iv = self.put(&case.iv);
         }
         match case.opcode {
-            Opcode::PublicKey => {}
+            Opcode::PublicKey | Opcode::Encapsulate => {}
             Opcode::Random => word.source_len = case.source.len() as u32,
             _ => self.lay_source(case, &mut word, form.gather),
         }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use millstream_accelerator::{Arena, LocalArena, MAX_PIECES};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status};
+use millstream_publickey::mlkem;
 use millstream_testkit::{Random, hex, keys};
 
+use crate::case::features;
 use crate::queue::{Exclusive, Station};
 
 /// Bytes of the arena.
@@ -75,6 +77,26 @@ fn good(opcode: Opcode) -> ControlWord {
             source_len: 128,
             ..word
         },
+        Opcode::Encapsulate => ControlWord {
+            algorithm: Algorithm::MlKem512 as u8,
+            key: RECIPIENT,
+            key_len: 800,
+            flags: Flags::KEY_IN_ARENA,
+            destination: 6000,
+            mac_key_len: 768,
+            mac: 500,
+            mac_len: 32,
+            ..word
+        },
+        // Any bytes are a ciphertext.
+        Opcode::Decapsulate => ControlWord {
+            algorithm: Algorithm::MlKem512 as u8,
+            source: 6000,
+            source_len: 768,
+            mac: 500,
+            mac_len: 32,
+            ..word
+        },
         Opcode::Random => {
             ControlWord { algorithm: Algorithm::Random as u8, source_len: 64, destination: 200, ..word }
         }
@@ -102,6 +124,7 @@ fn keys_of(opcode: Opcode) -> (Option<Algorithm>, bool) {
         Opcode::Sign => (Some(Algorithm::Ed25519), false),
         Opcode::Agree | Opcode::PublicKey => (Some(Algorithm::X25519), false),
         Opcode::Decrypt => (Some(Algorithm::Rsa), false),
+        Opcode::Decapsulate => (Some(Algorithm::MlKem512), false),
         _ => (None, false),
     }
 }
@@ -115,7 +138,7 @@ const NO_FLAG: u16 = !Flags::ALL;
 const BREAKS: &[Breaks] = &[
     (Status::Version, Opcode::Null, "version 0", |w| w.version = 0),
     (Status::Version, Opcode::Hash, "version 2", |w| w.version = 2),
-    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 21),
+    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 23),
     (Status::Algorithm, Opcode::PartialMac, "a cipher", |w| {
         (w.algorithm, w.hash) = (Algorithm::AesCbc as u8, 0);
     }),
@@ -333,6 +356,37 @@ const BREAKS: &[Breaks] = &[
     (Status::MacLength, Opcode::Sign, "half a signature", |w| w.mac_len = 32),
     (Status::MacLength, Opcode::Agree, "more than a secret", |w| w.mac_len = 33),
     (Status::DataLength, Opcode::Agree, "31 bytes of a peer's key", |w| w.source_len = 31),
+    (Status::Reserved, Opcode::Sign, "a context of Ed25519", |w| w.iv_len = 3),
+    (Status::Algorithm, Opcode::Sign, "a key to decapsulate with", |w| {
+        w.algorithm = Algorithm::MlKem512 as u8;
+    }),
+    (Status::Algorithm, Opcode::Encapsulate, "a key to sign with", |w| {
+        w.algorithm = Algorithm::MlDsa44 as u8
+    }),
+    (Status::Algorithm, Opcode::Encapsulate, "a key to agree with", |w| {
+        w.algorithm = Algorithm::X25519 as u8
+    }),
+    (Status::Key, Opcode::Encapsulate, "a handle", |w| (w.flags, w.key, w.key_len) = (0, 1, 0)),
+    (Status::KeyLength, Opcode::Encapsulate, "799 bytes", |w| w.key_len = 799),
+    (Status::KeyLength, Opcode::Encapsulate, "a key of another set", |w| {
+        w.algorithm = Algorithm::MlKem768 as u8;
+    }),
+    (Status::Reserved, Opcode::Encapsulate, "a source", |w| w.source = 1),
+    (Status::Reserved, Opcode::Encapsulate, "a context", |w| w.iv_len = 1),
+    (Status::MacLength, Opcode::Encapsulate, "half a secret", |w| w.mac_len = 16),
+    (Status::DestinationRange, Opcode::Encapsulate, "no place", |w| w.mac_key_len = 0),
+    (Status::DataLength, Opcode::Encapsulate, "a place shorter than the ciphertext", |w| w.mac_key_len = 767),
+    (Status::Overlap, Opcode::Encapsulate, "the secret in the ciphertext", |w| w.mac = w.destination + 700),
+    (Status::Overlap, Opcode::Encapsulate, "the ciphertext over the key", |w| w.destination = w.key + 799),
+    (Status::Algorithm, Opcode::Decapsulate, "a curve", |w| w.algorithm = Algorithm::P256 as u8),
+    (Status::DataLength, Opcode::Decapsulate, "767 bytes", |w| w.source_len = 767),
+    (Status::DataLength, Opcode::Decapsulate, "769 bytes", |w| w.source_len = 769),
+    (Status::MacLength, Opcode::Decapsulate, "more than a secret", |w| w.mac_len = 33),
+    (Status::Reserved, Opcode::Decapsulate, "a destination", |w| w.destination = 1),
+    (Status::Key, Opcode::Decapsulate, "a key of another set", |w| {
+        (w.algorithm, w.source_len) = (Algorithm::MlKem768 as u8, 1088);
+    }),
+    (Status::Overlap, Opcode::Decapsulate, "the secret over the ciphertext", |w| w.mac = w.source + 767),
     (Status::Algorithm, Opcode::Random, "none", |w| w.algorithm = 0),
     (Status::Algorithm, Opcode::Random, "a cipher", |w| w.algorithm = Algorithm::AesCtr as u8),
     (Status::Algorithm, Opcode::Cipher, "random bytes", |w| w.algorithm = Algorithm::Random as u8),
@@ -356,6 +410,8 @@ const GOOD_LIST: u32 = 3040;
 const PUBLIC_KEY: u32 = 3100;
 const SIGNATURE: u32 = 3400;
 const NUMBER: u32 = 3200;
+/// The place of a public key of ML-KEM-512.
+const RECIPIENT: u32 = 5000;
 
 /// The arena with its lists; the rest is random.
 fn fill<A: Arena>(arena: &A) {
@@ -368,6 +424,8 @@ fn fill<A: Arena>(arena: &A) {
     let signature = "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155\
                      5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b";
     arena.write(SIGNATURE, &hex(signature));
+    let recipient = mlkem::PrivateKey::from_seed(features(), mlkem::Set::MlKem512, &[3; 64]);
+    arena.write(RECIPIENT, recipient.public_key().as_bytes());
     // Below any modulus of that length.
     arena.write(NUMBER, &[0]);
 }
@@ -383,6 +441,7 @@ fn with_keys<A: Arena + Clone>(station: &mut Station<A>, opcode: Opcode) -> Cont
     let mut insert = |algorithm| {
         let bytes = match algorithm {
             Algorithm::Ed25519 | Algorithm::X25519 => vec![7; 32],
+            Algorithm::MlKem512 => vec![7; 64],
             Algorithm::Rsa => keys::RSA_1024.to_vec(),
             _ => vec![7; 16],
         };

@@ -870,6 +870,7 @@ fn nothing_is_left_out() {
         aes_chains(),
         private_keys(),
         crate::pairs::cases(),
+        crate::lattices::cases(),
         random_bytes(),
     ];
     let all = || suites.iter().flatten();

@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use millstream_accelerator::{
-    ExportError, GrantId, Handle, InsertError, NonceCounter, Nonces, PreparedKey, PublicKeyError, Purpose,
-    Random, SharedKeyMemory, generate_key,
+    ExportError, GrantId, Handle, InsertError, Key, NonceCounter, Nonces, PreparedKey, PublicKeyError,
+    Purpose, Random, SharedKeyMemory, generate_key,
 };
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, AlgorithmSet, UsageError, Usages};
 use millstream_engines::Error;
-use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Secret};
+use millstream_protocol::{KEY_PIECE_BYTES, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Secret};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::serving::{Mailbox, Serving};
@@ -19,6 +19,9 @@ use crate::progress::Counter;
 
 /// The longest key, so that messages that carry one are never too long.
 const MOST_BYTES: usize = 4000;
+
+/// Bytes of the largest key that has all of them in its place: of DES and 3DES.
+const LARGE: usize = KEY_PIECE_BYTES as usize;
 
 /// The means to answer for one grant.
 pub(super) struct Desk<'a> {
@@ -110,18 +113,22 @@ impl Desk<'_> {
         let purpose = self.purpose(algorithm, exportable, purpose, origin)?;
         let key = PreparedKey::new(self.features, algorithm, bytes, exportable, Some(self.memory));
         let key = key.and_then(|key| key.with_purpose(purpose));
-        let (key, grant) = (key.map_err(|why| self.why_not(why))?, self.grant);
+        let (key, grant) = (key.map_err(|why| self.why_not(algorithm, why))?, self.grant);
         let inserted = self.ask(move |serving| serving.accelerator.insert_prepared(grant, key));
         let handle = inserted.ok_or(KeyRefusal::Exhausted)?.map_err(refusal)?;
         Ok(KeyReply::Key { handle: handle.to_bits() })
     }
 
-    /// Why a key was not made. As many as there are slots fit, so where there is no memory the slots are mostly full.
-    fn why_not(&self, why: InsertError) -> KeyRefusal {
+    /// Why a key was not made. As many as there are slots fit, so where there is no memory the slots are mostly full. A key on lattices takes
+    /// the room of many slots.
+    fn why_not(&self, algorithm: Algorithm, why: InsertError) -> KeyRefusal {
         let grant = self.grant;
+        let takes = Key::place_bytes(algorithm, 0).unwrap_or(0);
         let held = || self.ask(move |serving| serving.accelerator.keys(grant));
         match why {
-            InsertError::Memory if held().is_some_and(|held| held >= self.slots) => KeyRefusal::SlotsFull,
+            InsertError::Memory if takes > LARGE || held().is_some_and(|held| held >= self.slots) => {
+                KeyRefusal::SlotsFull
+            }
             why => refusal(why),
         }
     }

@@ -9,7 +9,7 @@ use std::alloc::Layout;
 use std::fmt;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use millstream_accelerator::{Arena, KeyMemory};
@@ -141,6 +141,10 @@ pub(super) struct KeyRegions {
     reserved: Mutex<usize>,
     /// The most bytes there may ever be.
     most: usize,
+    /// The bytes that keys have on the heap.
+    beside: AtomicUsize,
+    /// The most of them.
+    most_beside: usize,
     hidden: bool,
 }
 
@@ -155,7 +159,7 @@ impl KeyRegions {
     pub(super) fn new(most: usize) -> io::Result<Self> {
         let first = SecretMemory::new(FIRST_REGION.min(most.max(1)))?;
         let hidden = first.is_hidden();
-        Ok(KeyRegions { regions: Mutex::new(vec![first]), reserved: Mutex::new(0), most, hidden })
+        Ok(KeyRegions::of(first, most, hidden))
     }
 
     /// All of it at once, hidden, and none of it there before it is used.
@@ -164,7 +168,17 @@ impl KeyRegions {
     /// When there is no hidden memory, or so much may not be locked.
     pub(super) fn whole(bytes: usize) -> io::Result<Self> {
         let all = SecretMemory::hidden(bytes)?;
-        Ok(KeyRegions { regions: Mutex::new(vec![all]), reserved: Mutex::new(0), most: bytes, hidden: true })
+        Ok(KeyRegions::of(all, bytes, true))
+    }
+
+    fn of(first: SecretMemory, most: usize, hidden: bool) -> Self {
+        let (regions, reserved) = (Mutex::new(vec![first]), Mutex::new(0));
+        KeyRegions { regions, reserved, most, beside: AtomicUsize::new(0), most_beside: most, hidden }
+    }
+
+    /// Lets keys have so many bytes on the heap together.
+    pub(super) fn with_beside(self, bytes: usize) -> Self {
+        KeyRegions { most_beside: bytes, ..self }
     }
 
     /// Returns the kind of memory, as reports have it.
@@ -224,6 +238,15 @@ unsafe impl KeyMemory for KeyRegions {
         }
         self.grow(&mut regions)?;
         regions.last()?.allocate(layout)
+    }
+
+    fn charge(&self, bytes: usize) -> bool {
+        let fits = |held: usize| held.checked_add(bytes).filter(|all| *all <= self.most_beside);
+        self.beside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
+    fn discharge(&self, bytes: usize) {
+        self.beside.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {

@@ -72,6 +72,8 @@ impl Private {
         let is_bound = limit.is_some_and(|limit| limit < key_bytes as u64);
         let (heap, reserve) = begin_heap(key_bytes, limit.filter(|_| !is_bound));
         let keys = whole.or_else(|_| KeyRegions::new(key_bytes)).map_err(Error::KeyMemory)?;
+        // Workers for private keys open no objects, and only they have keys on lattices, which lie in that part of the heap.
+        let keys = keys.with_beside(reserve.bytes());
         Ok(Private { heap, reserve, keys: Arc::new(keys), key_bytes, accelerator, control, vault })
     }
 }

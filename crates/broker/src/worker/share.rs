@@ -4,7 +4,7 @@
 //! Inside its pieces a grant's keys lie in blocks of a power of two, each on a multiple of its size. So as long as no key takes more
 //! than [`SLOT`] bytes, each key touches one block of so many bytes, and with fewer keys than slots there is always a block that none
 //! touches: as many keys as slots were granted fit, whatever the order in which they came and went. A larger key takes
-//! the room of several.
+//! the room of several. What keys on lattices have on the heap is charged to the reserve, too: so many pieces less are for places.
 //!
 //! # Safety
 //! A [`Share`] hands out places of pieces that it has, each to one at a time, and gives the pieces back when nobody has any place.
@@ -78,6 +78,8 @@ struct Pieces {
     all: BTreeMap<usize, Piece>,
     /// The pieces that have something free.
     open: BTreeSet<usize>,
+    /// The bytes that keys have on the heap.
+    beside: usize,
 }
 
 /// The reserve of one grant.
@@ -121,11 +123,11 @@ unsafe impl KeyMemory for Share {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         let units = units(layout)?;
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        let Pieces { all, open } = &mut *pieces;
+        let Pieces { all, open, beside } = &mut *pieces;
         let found = open.iter().find_map(|address| Some((*address, all.get(address)?.find(units)?)));
         let (address, at) = match found {
             Some(found) => found,
-            None if all.len() < self.most => {
+            None if all.len() + beside.div_ceil(PIECE) < self.most => {
                 let base = self.regions.allocate(Share::layout())?;
                 let address = base.as_ptr().addr();
                 all.insert(address, Piece { base, taken: [0; WORDS] });
@@ -143,11 +145,29 @@ unsafe impl KeyMemory for Share {
         Some(unsafe { piece.base.add(at * UNIT) })
     }
 
+    fn charge(&self, bytes: usize) -> bool {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        // A place goes with it, for which there is a piece or must be one.
+        let places = pieces.all.len().max(1);
+        let Some(beside) = pieces.beside.checked_add(bytes) else { return false };
+        let charged = places + beside.div_ceil(PIECE) <= self.most && self.regions.charge(bytes);
+        if charged {
+            pieces.beside = beside;
+        }
+        charged
+    }
+
+    fn discharge(&self, bytes: usize) {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.beside = pieces.beside.saturating_sub(bytes);
+        self.regions.discharge(bytes);
+    }
+
     unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
         let Some(units) = units(layout) else { return };
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         let place = at.as_ptr().addr();
-        let Pieces { all, open } = &mut *pieces;
+        let Pieces { all, open, .. } = &mut *pieces;
         let Some((address, piece)) = all.range_mut(..=place).next_back() else { return };
         let address = *address;
         piece.mark((place - address) / UNIT, units, false);
@@ -209,6 +229,26 @@ mod tests {
                 places.push((place, layout));
             }
         }
+    }
+
+    #[test]
+    fn what_keys_have_on_the_heap_is_of_the_reserve() {
+        let regions = Arc::new(KeyRegions::new(64 * PIECE).unwrap().with_beside(10 * PIECE));
+        let share = Share::new(regions.clone(), 8 * PIECE / SLOT).unwrap();
+        // One piece is for places, and all others may be on the heap.
+        assert!(!share.charge(7 * PIECE + 1) && share.charge(7 * PIECE));
+        let place = share.allocate(layout(PIECE)).expect("the piece that is left");
+        assert!(share.allocate(layout(64)).is_none(), "the rest of the reserve is charged");
+        share.discharge(PIECE);
+        let next = share.allocate(layout(64)).expect("a piece is free again");
+        assert!(!share.charge(1), "and is taken");
+        // The heap has a limit of its own, for all grants together.
+        let other = Share::new(regions, 8 * PIECE / SLOT).unwrap();
+        assert!(!other.charge(4 * PIECE + 1) && other.charge(4 * PIECE));
+        share.discharge(6 * PIECE);
+        assert!(other.charge(3 * PIECE));
+        free(&share, (place, layout(PIECE)));
+        free(&share, (next, layout(64)));
     }
 
     #[test]

@@ -55,7 +55,8 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             | Algorithm::Random => &[],
             Algorithm::AesXts => &[32, 64],
             Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
-            Algorithm::P256 => &[32],
+            Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => &[32],
+            Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => &[64],
             Algorithm::P384 => &[48],
             Algorithm::P521 => &[66],
             Algorithm::Rsa => const { &[RSA_1024.len()] },
@@ -109,6 +110,21 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
             let parameter = Scheme::of(Padding::Pkcs1).to_bits();
             ControlWord { parameter, mac: 0, destination: DESTINATION, mac_key_len: 128, ..signed }
         }
+        MlDsa44 | MlDsa65 | MlDsa87 => ControlWord {
+            opcode: Opcode::Sign as u8,
+            source_len: 32,
+            flags: 0,
+            destination: DESTINATION,
+            mac_key_len: given_by(algorithm, Opcode::Sign) as u16,
+            ..word
+        },
+        MlKem512 | MlKem768 | MlKem1024 => ControlWord {
+            opcode: Opcode::Decapsulate as u8,
+            source_len: given_by(algorithm, Opcode::Encapsulate),
+            flags: 0,
+            mac_len: 32,
+            ..sum
+        },
         X25519 => ControlWord {
             opcode: Opcode::Agree as u8,
             source: PEER,

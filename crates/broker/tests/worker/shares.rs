@@ -161,7 +161,8 @@ fn word(algorithm: Algorithm) -> ControlWord {
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv_len: 8, ..sum },
         // Such words have workers of their own, where each waits for others that take as long.
-        Ed25519 | X25519 | P256 | P384 | P521 | Rsa => unreachable!("left out"),
+        Ed25519 | X25519 | P256 | P384 | P521 | Rsa | MlKem512 | MlKem768 | MlKem1024 | MlDsa44 | MlDsa65
+        | MlDsa87 => unreachable!("left out"),
         AesEcb | CamelliaEcb | Sm4Ecb | DesEcb | Rc4 => cipher,
         DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
         _ => match hash_of(algorithm) {

@@ -5,9 +5,9 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use millstream::cwq::{Padding, Scheme};
+use millstream::cwq::{self, Padding, Scheme};
 use millstream::modes::Direction;
-use millstream::{Operation, VerifyingKey};
+use millstream::{Operation, SignatureScheme, VerifyingKey};
 
 use super::{In, Out, guard, guard_value, object, pass, put, uneven_pass};
 use crate::algorithm::{AlgorithmCode, c_name};
@@ -74,9 +74,28 @@ pub extern "C" fn millstream_scheme_oaep(mask_hash: AlgorithmCode) -> u32 {
     guard_value(0, || pss(mask_hash, 0))
 }
 
+/// The input of ML-DSA is the message itself: for millstream_scheme_ml_dsa().
+pub const MILLSTREAM_ML_DSA_MESSAGE: u32 = 0;
+/// The input of ML-DSA is a message's representative mu of 64 bytes, which has the context in it: for millstream_scheme_ml_dsa().
+pub const MILLSTREAM_ML_DSA_REPRESENTATIVE: u32 = 255;
+
+/// Returns the scheme of ML-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, or the number of the function
+/// that made the digest of HashML-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
+/// SHA-384, 3 for SHA-512, 12 for SHAKE256. If `deterministic` is not 0, the signature depends on no random bytes. Returns UINT32_MAX for
+/// another number, which no operation takes.
+#[unsafe(no_mangle)]
+pub extern "C" fn millstream_scheme_ml_dsa(input: u32, deterministic: u32) -> u32 {
+    guard_value(u32::MAX, || {
+        let scheme = input << 8 | u32::from(deterministic != 0);
+        let known = input <= u8::MAX.into()
+            && SignatureScheme::of_word(cwq::Algorithm::MlDsa44, cwq::Algorithm::None, scheme).is_some();
+        if known { Ok(scheme) } else { Err(Failure::Argument("input", input.into())) }
+    })
+}
+
 /// Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
-/// of the public key: 32 bytes of Ed25519, a point of a curve, or DER of an RSAPublicKey. It takes a time that depends on what it
-/// is given.
+/// of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, or 1312, 1952 or 2592 bytes of ML-DSA, which has a scheme of
+/// millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
 ///
 /// Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
 /// MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
@@ -94,18 +113,61 @@ pub unsafe extern "C" fn millstream_verify_signature(
     signature_length: usize,
 ) -> Status {
     guard(|| {
+        let context = In::new("context", std::ptr::null(), 0)?;
         let public = In::new("public_key", public_key, public_key_length)?;
         let (message, signature) =
             (In::new("message", message, length)?, In::new("signature", signature, signature_length)?);
-        let algorithm = algorithm.get()?;
+        let scheme = of_pair(algorithm.get()?, hash, scheme)?;
         // SAFETY: the caller's promise; nothing is written.
-        let (public, message, signature) = unsafe { (public.get(), message.get(), signature.get()) };
-        let key = VerifyingKey::new(millstream::features()?, algorithm, public)?;
-        let scheme = of_pair(algorithm, hash, scheme)?;
-        let mut operation = [Operation::verify_signature(&key, scheme, message, signature)];
-        millstream::batch(&mut operation)?;
-        Ok(operation[0].result()?)
+        unsafe { verify(algorithm, public, scheme, context, message, signature) }
     })
+}
+
+/// Verifies a signature of ML-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
+/// millstream_scheme_ml_dsa().
+///
+/// Fails as millstream_verify_signature(), and with MILLSTREAM_STATUS_PARAMETER for a longer context, or one beside a representative.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_verify_in_context(
+    algorithm: AlgorithmCode,
+    public_key: *const u8,
+    public_key_length: usize,
+    scheme: u32,
+    context: *const u8,
+    context_length: usize,
+    message: *const u8,
+    length: usize,
+    signature: *const u8,
+    signature_length: usize,
+) -> Status {
+    guard(|| {
+        let public = In::new("public_key", public_key, public_key_length)?;
+        let context = In::new("context", context, context_length)?;
+        let (message, signature) =
+            (In::new("message", message, length)?, In::new("signature", signature, signature_length)?);
+        let scheme = of_pair(algorithm.get()?, AlgorithmCode(0), scheme)?;
+        // SAFETY: the caller's promise; nothing is written.
+        unsafe { verify(algorithm, public, scheme, context, message, signature) }
+    })
+}
+
+/// # Safety
+/// What is read is valid.
+unsafe fn verify(
+    algorithm: AlgorithmCode,
+    public: In,
+    scheme: SignatureScheme,
+    context: In,
+    message: In,
+    signature: In,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    let (public, context, message, signature) =
+        unsafe { (public.get(), context.get(), message.get(), signature.get()) };
+    let key = VerifyingKey::new(millstream::features()?, algorithm.get()?, public)?;
+    let mut operation = [Operation::verify_in_context(&key, scheme, context, message, signature)];
+    millstream::batch(&mut operation)?;
+    Ok(operation[0].result()?)
 }
 
 /// Returns another owner of a key, for objects that outlive the call.

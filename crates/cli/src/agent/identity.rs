@@ -98,7 +98,16 @@ impl Signing {
             Kind::P384 => Some(Signing::Curve(Curve::P384)),
             Kind::P521 => Some(Signing::Curve(Curve::P521)),
             Kind::Ed25519 => Some(Signing::Ed25519),
-            Kind::X25519 | Kind::Aes | Kind::Hmac | Kind::ChaCha20Poly1305 => None,
+            Kind::X25519
+            | Kind::Aes
+            | Kind::Hmac
+            | Kind::ChaCha20Poly1305
+            | Kind::MlKem512
+            | Kind::MlKem768
+            | Kind::MlKem1024
+            | Kind::MlDsa44
+            | Kind::MlDsa65
+            | Kind::MlDsa87 => None,
         }
     }
 }

@@ -185,7 +185,16 @@ fn identity(
         Kind::P384 => Algorithm::P384,
         Kind::P521 => Algorithm::P521,
         Kind::Ed25519 => Algorithm::Ed25519,
-        Kind::X25519 | Kind::Aes | Kind::Hmac | Kind::ChaCha20Poly1305 => return Ok(None),
+        Kind::X25519
+        | Kind::Aes
+        | Kind::Hmac
+        | Kind::ChaCha20Poly1305
+        | Kind::MlKem512
+        | Kind::MlKem768
+        | Kind::MlKem1024
+        | Kind::MlDsa44
+        | Kind::MlDsa65
+        | Kind::MlDsa87 => return Ok(None),
     };
     let label = &attributes.label;
     let made = match token.load(object, algorithm, Usages::SIGN)? {

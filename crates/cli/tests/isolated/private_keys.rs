@@ -1,12 +1,12 @@
 //! Private keys have workers of their own, which no data reaches, and no other worker takes one.
 
-use millstream::SignatureScheme;
 use millstream::cwq::{Algorithm, Status};
 use millstream::hash::Hash;
 use millstream::isolated::{Accelerator, Attach, AttachError, Exportable, ServiceRefusal};
 use millstream::publickey::ecdsa::Curve;
-use millstream::publickey::{ecdsa, ed25519, rsa, x25519};
+use millstream::publickey::{ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
 use millstream::queue::{Queue, Request};
+use millstream::{MlDsaInput, SignatureScheme};
 
 use millstream_testkit::keys::RSA_1024;
 
@@ -122,6 +122,96 @@ fn curves_and_rsa_work_where_nobody_sees_them() {
         }
     }
     assert!(accelerator.export_key(generated).is_err());
+}
+
+/// Generated and imported keys on lattices: what they sign and decapsulate is what other keys of this process find right.
+#[test]
+fn lattices_work_where_nobody_sees_them() {
+    let service = Service::with(&[PRIVATE, "1"]);
+    let (accelerator, features) = (attach(&service).unwrap(), millstream::features().unwrap());
+    let mut queue = accelerator.queue().unwrap();
+    let filled = |queue: &Queue, bytes: &[u8]| {
+        let mut buffer = queue.buffer(bytes.len()).unwrap();
+        buffer.copy_from_slice(bytes);
+        buffer
+    };
+    for set in mlkem::Set::ALL {
+        let algorithm = Algorithm::from_name(set.name()).unwrap();
+        let known = mlkem::PrivateKey::from_seed(features, set, &[7; 64]);
+        let imported = accelerator.import_key(algorithm, &[7; 64], Exportable::No).unwrap();
+        let expanded = accelerator.import_key(algorithm, &known.to_expanded(), Exportable::No).unwrap();
+        let generated = accelerator.generate_key(algorithm, 64, Exportable::No).unwrap();
+        for key in [imported, expanded, generated] {
+            let place = queue.buffer(set.public_key_len()).unwrap();
+            let public = long(&mut queue, Request::public_key_to(key, place));
+            assert_eq!(public == known.public_key().as_bytes(), key != generated);
+            // A worker makes one secret, and this process another.
+            let place = queue.buffer(set.ciphertext_len()).unwrap();
+            queue.submit(Request::encapsulate(algorithm, &public, place)).unwrap();
+            let sent = queue.wait().unwrap();
+            sent.check().unwrap();
+            let secret = sent.tag().to_vec();
+            assert_eq!(run(&mut queue, Request::decapsulate(key, sent.buffers.destination.unwrap())), secret);
+            let (ciphertext, secret) =
+                mlkem::PublicKey::new(features, set, &public).unwrap().encapsulate_message(&[9; 32]);
+            let source = filled(&queue, &ciphertext);
+            assert_eq!(run(&mut queue, Request::decapsulate(key, source)), secret.as_bytes());
+        }
+        for key in [imported, expanded, generated] {
+            accelerator.destroy_key(key).unwrap();
+        }
+    }
+    for set in mldsa::Set::ALL {
+        let algorithm = Algorithm::from_name(set.name()).unwrap();
+        let key = accelerator.generate_key(algorithm, 32, Exportable::No).unwrap();
+        let place = queue.buffer(set.public_key_len()).unwrap();
+        let public = long(&mut queue, Request::public_key_to(key, place));
+        let public = mldsa::PublicKey::new(features, set, &public).unwrap();
+        let mut signatures = vec![];
+        for deterministic in [true, false, false] {
+            let scheme = SignatureScheme::MlDsa { input: MlDsaInput::Message, deterministic };
+            let (message, place) = (filled(&queue, b"message"), queue.buffer(set.signature_len()).unwrap());
+            let signature = long(&mut queue, Request::sign_ml_dsa(key, scheme, b"context", message, place));
+            public.verify_by(mldsa::Scheme::Pure(b"context"), b"message", &signature).unwrap();
+            let verify = Request::verify_signature(
+                algorithm,
+                public.as_bytes(),
+                scheme,
+                filled(&queue, b"message"),
+                &signature,
+            );
+            run(&mut queue, verify.within(b"context"));
+            signatures.push(signature);
+        }
+        assert!(signatures[0] != signatures[1] && signatures[1] != signatures[2], "random bytes hedge");
+        assert!(accelerator.export_key(key).is_err());
+        accelerator.destroy_key(key).unwrap();
+    }
+}
+
+/// A key on lattices takes the room of many slots. A grant has as many as fit, and other grants have theirs.
+#[test]
+fn keys_on_lattices_are_counted_with_all_that_they_keep() {
+    let service = Service::with(&[PRIVATE, "1"]);
+    let (one, other) = (attach(&service).unwrap(), attach(&service).unwrap());
+    let mut keys = vec![];
+    let refused = loop {
+        match one.generate_key(Algorithm::MlDsa87, 32, Exportable::No) {
+            Ok(key) => keys.push(key),
+            Err(error) => break error,
+        }
+        assert!(keys.len() < 1000, "there is no limit");
+    };
+    assert!(
+        matches!(refused, millstream::Error::Key(millstream::isolated::KeyRefusal::SlotsFull)),
+        "{refused}"
+    );
+    let reserve = one.grant().key_slots as usize * 2048;
+    let takes = mldsa::Set::MlDsa87.kept_private_len();
+    assert!(!keys.is_empty() && keys.len() * takes <= reserve, "{} keys in {reserve} bytes", keys.len());
+    other.generate_key(Algorithm::MlDsa87, 32, Exportable::No).expect("another grant has room of its own");
+    one.destroy_key(keys[0]).unwrap();
+    one.generate_key(Algorithm::MlDsa87, 32, Exportable::No).expect("the room that was freed");
 }
 
 #[test]

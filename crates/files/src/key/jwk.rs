@@ -11,7 +11,7 @@ use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Found, Key, Kind, PublicKey, Secret, bad, publickey_error};
+use super::{Found, Key, Kind, PublicKey, Secret, bad, lattice, publickey_error};
 use crate::error::Error;
 use crate::keyset::Wiped;
 
@@ -118,16 +118,25 @@ pub(super) fn write(features: Features, key: &Key) -> Result<Secret, Error> {
                 text.bytes(name, number.as_bytes());
             }
         }
-        _ => {
+        Kind::P256 | Kind::P384 | Kind::P521 | Kind::Ed25519 | Kind::X25519 => {
             text.curve(&key.public(features)?);
             text.bytes("d", &key.secret);
         }
+        kind @ (Kind::MlKem512
+        | Kind::MlKem768
+        | Kind::MlKem1024
+        | Kind::MlDsa44
+        | Kind::MlDsa65
+        | Kind::MlDsa87) => return Err(no_form(kind)),
     }
     Ok(text.finish())
 }
 
 /// Writes a public key.
 pub(super) fn write_public(key: &PublicKey) -> Result<Vec<u8>, Error> {
+    if lattice::set_of(key.kind).is_some() {
+        return Err(no_form(key.kind));
+    }
     let mut text = Text::new();
     if key.kind == Kind::Rsa {
         let parsed = RsaPublicKeyRef::from_der(&key.bytes).map_err(|_| bad("no public key of RSA"))?;
@@ -138,6 +147,11 @@ pub(super) fn write_public(key: &PublicKey) -> Result<Vec<u8>, Error> {
         text.curve(key);
     }
     Ok(text.finish().to_vec())
+}
+
+/// Returns the refusal of a kind that JSON Web Keys do not have.
+fn no_form(kind: Kind) -> Error {
+    bad(format!("JSON Web Keys of {kind} are not known here; write PEM or raw"))
 }
 
 /// An object that is written. The room is there at once, so no copy stays behind.

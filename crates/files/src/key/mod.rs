@@ -2,6 +2,7 @@
 
 pub(crate) mod asn1;
 mod jwk;
+mod lattice;
 mod pem;
 mod tink;
 
@@ -39,11 +40,23 @@ pub enum Kind {
     X25519,
     /// RSA, 1024 to 4096 bits.
     Rsa,
+    /// ML-KEM-512.
+    MlKem512,
+    /// ML-KEM-768.
+    MlKem768,
+    /// ML-KEM-1024.
+    MlKem1024,
+    /// ML-DSA-44.
+    MlDsa44,
+    /// ML-DSA-65.
+    MlDsa65,
+    /// ML-DSA-87.
+    MlDsa87,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Aes,
         Kind::Hmac,
         Kind::ChaCha20Poly1305,
@@ -53,6 +66,12 @@ impl Kind {
         Kind::Ed25519,
         Kind::X25519,
         Kind::Rsa,
+        Kind::MlKem512,
+        Kind::MlKem768,
+        Kind::MlKem1024,
+        Kind::MlDsa44,
+        Kind::MlDsa65,
+        Kind::MlDsa87,
     ];
 
     /// Returns the name, as in `p-256`.
@@ -67,6 +86,12 @@ impl Kind {
             Kind::Ed25519 => "ed25519",
             Kind::X25519 => "x25519",
             Kind::Rsa => "rsa",
+            Kind::MlKem512 => "ml-kem-512",
+            Kind::MlKem768 => "ml-kem-768",
+            Kind::MlKem1024 => "ml-kem-1024",
+            Kind::MlDsa44 => "ml-dsa-44",
+            Kind::MlDsa65 => "ml-dsa-65",
+            Kind::MlDsa87 => "ml-dsa-87",
         }
     }
 
@@ -108,7 +133,7 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     kind: Kind,
-    /// A point as SEC 1 has it, uncompressed; 32 bytes; or an `RSAPublicKey` in DER.
+    /// A point as SEC 1 has it, uncompressed; 32 bytes; an `RSAPublicKey` in DER; or the encoding of ML-KEM or ML-DSA.
     bytes: Vec<u8>,
 }
 
@@ -181,8 +206,8 @@ fn contains_pem(text: &[u8]) -> bool {
 }
 
 impl Key {
-    /// Takes the bytes of a key: those of a secret key; a scalar of a curve in big-endian order, or the seed of Ed25519; or an
-    /// `RSAPrivateKey` in DER.
+    /// Takes the bytes of a key: those of a secret key; a scalar of a curve in big-endian order, or the seed of Ed25519; an
+    /// `RSAPrivateKey` in DER; or the seed or the expanded key of ML-KEM (FIPS 203 §7.1) or ML-DSA (FIPS 204 §7.2).
     ///
     /// # Errors
     /// [`Error::Key`] when they are no key of that kind.
@@ -201,6 +226,15 @@ impl Key {
                 weierstrass::PrivateKey::new(features, curve, secret).map(|_| ()).map_err(publickey_error)?;
             }
             Kind::Rsa => rsa_key(features, secret).map(|_| ())?,
+            Kind::MlKem512
+            | Kind::MlKem768
+            | Kind::MlKem1024
+            | Kind::MlDsa44
+            | Kind::MlDsa65
+            | Kind::MlDsa87 => {
+                let set = lattice::set_of(kind).expect("these kinds have a parameter set");
+                set.public(features, secret).map(|_| ())?;
+            }
         }
         Ok(Key { kind, secret: Zeroizing::new(secret.to_vec()) })
     }
@@ -244,6 +278,8 @@ impl Key {
             Kind::P384 => (&[384], 384),
             Kind::P521 => (&[521], 521),
             Kind::Rsa => (&[2048, 3072, 4096], 3072),
+            Kind::MlKem512 | Kind::MlKem768 | Kind::MlKem1024 => (&[512], 512),
+            Kind::MlDsa44 | Kind::MlDsa65 | Kind::MlDsa87 => (&[256], 256),
         };
         let bits = bits.unwrap_or(usual);
         let is_hmac = kind == Kind::Hmac && (128..=8192).contains(&bits) && bits.is_multiple_of(8);
@@ -288,7 +324,7 @@ impl Key {
         &self.secret
     }
 
-    /// Returns the length of the key in bits: that of the modulus or of the curve's order, where there is one.
+    /// Returns the length of the key in bits: that of the modulus or of the curve's order, where there is one, and that of the seed of ML-KEM and ML-DSA.
     ///
     /// # Errors
     /// [`Error::Key`] for a key of RSA that is none, which can't be.
@@ -296,7 +332,7 @@ impl Key {
         match (self.kind, self.kind.curve()) {
             (Kind::Rsa, _) => Ok(rsa_key(features, &self.secret)?.public_key().bits()),
             (_, Some(curve)) => Ok(curve.bits()),
-            _ => Ok(self.secret.len() * 8),
+            (kind, None) => Ok(8 * lattice::set_of(kind).map_or(self.secret.len(), |set| set.seed_len())),
         }
     }
 
@@ -325,7 +361,10 @@ impl Key {
                 let key = x25519::PrivateKey::new(features, &self.secret).map_err(publickey_error)?;
                 key.public_key().as_bytes().to_vec()
             }
-            (kind, _) => return Err(bad(format!("{kind} has no public keys: the same key does both"))),
+            (kind, _) => match lattice::set_of(kind) {
+                Some(set) => set.public(features, &self.secret)?,
+                None => return Err(bad(format!("{kind} has no public keys: the same key does both"))),
+            },
         };
         Ok(PublicKey { kind: self.kind, bytes })
     }
@@ -353,7 +392,8 @@ impl Key {
 }
 
 impl PublicKey {
-    /// Takes the bytes of a public key: a point as SEC 1 has it, 32 bytes of Ed25519 or X25519, or an `RSAPublicKey` in DER.
+    /// Takes the bytes of a public key: a point as SEC 1 has it, 32 bytes of Ed25519 or X25519, an `RSAPublicKey` in DER, or the encoding of ML-KEM or
+    /// ML-DSA.
     ///
     /// # Errors
     /// [`Error::Key`] when they are no public key of that kind.
@@ -368,7 +408,10 @@ impl PublicKey {
                 point.to_bytes().to_vec()
             }
             (Kind::Ed25519 | Kind::X25519, _) if bytes.len() == 32 => bytes.to_vec(),
-            _ => return Err(bad(format!("no public key of {kind}"))),
+            _ => match lattice::set_of(kind) {
+                Some(set) => set.check_public(features, bytes).map(|()| bytes.to_vec())?,
+                None => return Err(bad(format!("no public key of {kind}"))),
+            },
         };
         Ok(PublicKey { kind, bytes })
     }
@@ -403,7 +446,7 @@ impl PublicKey {
         asn1::read_spki(features, der)
     }
 
-    /// Writes the key in a form: as `SubjectPublicKeyInfo` in PEM or DER, as a JSON Web Key, or the bytes of Ed25519 and X25519 alone.
+    /// Writes the key in a form: as `SubjectPublicKeyInfo` in PEM or DER, as a JSON Web Key, or the bytes of Ed25519, X25519, ML-KEM and ML-DSA alone.
     ///
     /// # Errors
     /// [`Error::Key`] when the form has no such keys.
@@ -414,6 +457,7 @@ impl PublicKey {
             (Form::Jwk, _) => jwk::write_public(self),
             (Form::Traditional, Kind::Rsa) => Ok(pem::write("RSA PUBLIC KEY", &self.bytes).to_vec()),
             (Form::Raw, Kind::Ed25519 | Kind::X25519) => Ok(self.bytes.clone()),
+            (Form::Raw, kind) if lattice::set_of(kind).is_some() => Ok(self.bytes.clone()),
             (form, kind) => Err(bad(format!("the form {form:?} has no public keys of {kind}; write PEM"))),
         }
     }

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use millstream_accelerator::{Checksum, DecryptionScheme, SignatureScheme, algorithm_of, given_by, hash_of};
+use millstream_accelerator::{
+    Checksum, DecryptionScheme, SignatureScheme, algorithm_of, given_by, hash_of, is_long_result,
+};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 
 use super::buffers::{Buffers, Cold};
 use crate::hash::Hash;
 use crate::heap::Buffer;
 use crate::key::KeyHandle;
+use crate::publickey::mlkem::SECRET;
 
 /// The key of a request.
 #[derive(Clone, Copy)]
@@ -313,7 +316,8 @@ impl<'a> Request<'a> {
         Request::sign_with(key, SignatureScheme::Ed25519, source)
     }
 
-    /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::sign_rsa`].
+    /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::sign_rsa`], and those
+    /// of ML-DSA [`Request::sign_ml_dsa`].
     ///
     /// ```
     /// use millstream::SignatureScheme;
@@ -355,6 +359,84 @@ impl<'a> Request<'a> {
         Request::sign_with(key, scheme, digest).answered_in(signature)
     }
 
+    /// Signs `source` with ML-DSA, within a context of 0 to 255 bytes, to the front of `signature`, which has at least 2420, 3309 or 4627 bytes by the
+    /// parameter set: [`Done::value`](super::Done::value) is the signature's length. The scheme says what `source` is
+    /// ([`MlDsaInput`](crate::MlDsaInput)): a message of at most 64 KiB, a digest, or a longer message's representative.
+    ///
+    /// ```
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::queue::{Config, Queue, Request};
+    /// use millstream::{MlDsaInput, SignatureScheme};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// // The key is kept expanded, in a slot. It was made of a seed.
+    /// let key = queue.import_key(Algorithm::MlDsa65, &[7; 32])?;
+    /// let scheme = SignatureScheme::MlDsa { input: MlDsaInput::Message, deterministic: false };
+    /// let mut message = queue.buffer(5)?;
+    /// message.copy_from_slice(b"hello");
+    /// queue.submit(Request::sign_ml_dsa(key, scheme, b"a context", message, queue.buffer(3309)?))?;
+    /// let done = queue.wait().unwrap();
+    /// done.check()?;
+    /// let (message, signature) = (done.buffers.source.unwrap(), done.buffers.destination.unwrap());
+    ///
+    /// queue.submit(Request::public_key_to(key, queue.buffer(1952)?))?;
+    /// let public = queue.wait().unwrap().buffers.destination.unwrap();
+    /// let verify = Request::verify_signature(Algorithm::MlDsa65, &public, scheme, message, &signature);
+    /// queue.submit(verify.within(b"a context"))?;
+    /// queue.wait().unwrap().check()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign_ml_dsa(
+        key: impl Into<RequestKey<'a>>,
+        scheme: SignatureScheme,
+        context: &'a [u8],
+        source: Buffer,
+        signature: Buffer,
+    ) -> Self {
+        Request::sign_with(key, scheme, source).answered_in(signature).within(context)
+    }
+
+    /// Sets the context of a signature of ML-DSA (FIPS 204 §5.2), which has 0 to 255 bytes.
+    pub fn within(self, context: &'a [u8]) -> Self {
+        self.with_iv(context)
+    }
+
+    /// Makes a shared secret of 32 random bytes for the owner of a public key of ML-KEM (FIPS 203 §7.2), which goes with the request:
+    /// [`Done::tag`](super::Done::tag). The ciphertext, from which the owner gets it, goes to the front of `ciphertext`, which has at least 768, 1088 or 1568
+    /// bytes by the parameter set: [`Done::value`](super::Done::value) is its length. A key in which a number is not below q ends with
+    /// [`Status::Peer`](millstream_cwq::Status::Peer).
+    ///
+    /// ```
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// // The owner's key, kept expanded in a slot, was made of a seed.
+    /// let key = queue.import_key(Algorithm::MlKem768, &[7; 64])?;
+    /// queue.submit(Request::public_key_to(key, queue.buffer(1184)?))?;
+    /// let public = queue.wait().unwrap().buffers.destination.unwrap();
+    ///
+    /// queue.submit(Request::encapsulate(Algorithm::MlKem768, &public, queue.buffer(1088)?))?;
+    /// let sent = queue.wait().unwrap();
+    /// let secret = sent.tag().to_vec();
+    /// let ciphertext = sent.buffers.destination.unwrap();
+    /// queue.submit(Request::decapsulate(key, ciphertext))?;
+    /// assert_eq!(queue.wait().unwrap().tag(), secret);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encapsulate(algorithm: Algorithm, public: &'a [u8], ciphertext: Buffer) -> Self {
+        let key = RequestKey::Carried(algorithm, public);
+        let mut request = Request::of_pair(Opcode::Encapsulate, key, None).answered_in(ciphertext);
+        request.word.mac_len = SECRET as u8;
+        request
+    }
+
+    /// Gets the shared secret from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3): [`Done::tag`](super::Done::tag). A ciphertext that was
+    /// not made for the key gives a secret that nobody else knows, and no error.
+    pub fn decapsulate(key: impl Into<RequestKey<'a>>, ciphertext: Buffer) -> Self {
+        Request::of_pair(Opcode::Decapsulate, key.into(), Some(ciphertext))
+    }
+
     /// Decrypts `ciphertext` with RSA to the front of `message`, which has at least as many bytes as the modulus:
     /// [`Done::value`](super::Done::value) is the message's length.
     pub fn decrypt_rsa(
@@ -370,7 +452,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Verifies a signature over `source`: a message under Ed25519, else its digest. The public key, as [`VerifyingKey::new`](millstream_accelerator::VerifyingKey::new) takes it, goes with the
+    /// Verifies a signature over `source`: a message under Ed25519 and ML-DSA ([`Request::within`] sets its context), else its digest. The public key, as [`VerifyingKey::new`](millstream_accelerator::VerifyingKey::new) takes it, goes with the
     /// request. A signature that does not verify ends with [`Status::Authentication`](millstream_cwq::Status::Authentication).
     pub fn verify_signature(
         algorithm: Algorithm,
@@ -392,7 +474,8 @@ impl<'a> Request<'a> {
         Request::of_pair(Opcode::Agree, key.into(), Some(peer))
     }
 
-    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::public_key_rsa`].
+    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag). Keys of RSA, ML-KEM and ML-DSA have
+    /// [`Request::public_key_to`].
     pub fn public_key(key: impl Into<RequestKey<'a>>) -> Self {
         Request::of_pair(Opcode::PublicKey, key.into(), None)
     }
@@ -401,16 +484,22 @@ impl<'a> Request<'a> {
     /// `public`, which has at least [`MAX_PUBLIC_DER`](millstream_publickey::rsa::MAX_PUBLIC_DER) bytes: [`Done::value`](super::Done::value) is its
     /// length.
     pub fn public_key_rsa(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
+        Request::public_key_to(key, public)
+    }
+
+    /// Writes the public key that belongs to a private one to the front of `public`, for keys whose public one is too long for a tag: that of RSA as
+    /// [`Request::public_key_rsa`] says, of ML-KEM 800, 1184 or 1568 bytes (FIPS 203 §7.1), of ML-DSA 1312, 1952 or 2592 (FIPS 204 §7.2).
+    /// [`Done::value`](super::Done::value) is its length.
+    pub fn public_key_to(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
         Request::public_key(key).answered_in(public)
     }
 
-    /// An operation with a key pair, whose result is a tag unless the key is of RSA.
+    /// An operation with a key pair, whose result is a tag unless it is too long for one.
     fn of_pair(opcode: Opcode, key: RequestKey<'a>, source: Option<Buffer>) -> Self {
         let mut request = Request::new(opcode, source, None).keyed(key);
-        request.word.mac_len = match key.algorithm() {
-            Algorithm::Rsa => 0,
-            algorithm => given_by(algorithm, opcode) as u8,
-        };
+        let algorithm = key.algorithm();
+        request.word.mac_len =
+            if is_long_result(algorithm, opcode) { 0 } else { given_by(algorithm, opcode) as u8 };
         request
     }
 
@@ -605,7 +694,7 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9.
+    /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9, or the context of ML-DSA.
     #[inline(always)]
     pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
         self.parameters.iv = iv;

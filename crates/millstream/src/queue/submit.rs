@@ -20,8 +20,9 @@ const HANDED_OVER: usize = 512;
 /// The number of operations in flight from which on requests are shown to the accelerator that many at a time.
 const HANDFUL: usize = 8;
 
-/// The opcode of words that bring public keys.
+/// The opcodes of words that bring public keys.
 const VERIFY: u8 = Opcode::Verify as u8;
+const ENCAPSULATE: u8 = Opcode::Encapsulate as u8;
 
 /// The longest initialisation vector that a control word can tell of, in bytes.
 const LONGEST_IV: usize = u8::MAX as usize;
@@ -172,7 +173,7 @@ impl Queue {
             word.destination = destination.at();
             if word.opcode == Opcode::Random as u8 {
                 word.source_len = destination.len() as u32;
-            // The result of an operation of RSA has a length of its own, which the word tells.
+            // The long result of a key pair has a length of its own, which the word tells.
             } else if destination.len() != bytes && word.mac_key_len == 0 {
                 return Err(Refusal::DestinationLength);
             }
@@ -248,7 +249,7 @@ impl Queue {
             Some(RequestKey::Slot(key)) => word.key = key.handle.to_bits(),
             Some(RequestKey::Carried(_, bytes)) => {
                 let most = match word.opcode {
-                    VERIFY => ControlWord::MOST_PUBLIC_KEY_BYTES,
+                    VERIFY | ENCAPSULATE => ControlWord::MOST_PUBLIC_KEY_BYTES,
                     _ => ControlWord::MOST_KEY_BYTES,
                 };
                 (word.key, word.key_len) = self.carry(bytes, most, cold)?;

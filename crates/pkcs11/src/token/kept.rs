@@ -181,6 +181,12 @@ mod tests {
     fn keys_of_the_command_line_are_keys_here_and_come_back() {
         let features = Features::hardware();
         for kind in FileKind::ALL {
+            // The module knows no keys on lattices yet, and leaves them alone.
+            if kind.name().starts_with("ml-") {
+                let shared = Shared { kind: kind.name().into(), ..Shared::default() };
+                assert_eq!(from_store(features, &shared), None, "{kind}");
+                continue;
+            }
             let key = Key::generate(features, kind, None).unwrap();
             let public = key.public(features).ok().map(|public| public.write(Form::Der).unwrap());
             let shared = Shared {

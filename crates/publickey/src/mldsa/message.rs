@@ -92,8 +92,13 @@ impl Prehash {
         }
     }
 
-    /// The last number of the object identifier, below 2.16.840.1.101.3.4.2.
-    const fn identifier(self) -> u8 {
+    /// Returns the function whose [number](Prehash::number) that is, if one has it.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Prehash::ALL.into_iter().find(|function| function.number() == number)
+    }
+
+    /// Returns the last number of the object identifier, below 2.16.840.1.101.3.4.2: 1 to 12.
+    pub const fn number(self) -> u8 {
         match self {
             Prehash::Sha256 => 1,
             Prehash::Sha384 => 2,
@@ -185,7 +190,7 @@ impl<'m> Input<'m> {
         input.push(context);
         let Some(function) = function else { return Ok(input) };
         input.push(&IDENTIFIER);
-        input.push(&[function.identifier()]);
+        input.push(&[function.number()]);
         let hashed = match scheme {
             Scheme::Prehash(..) => function.digest(features, message),
             _ => None,

@@ -1,7 +1,7 @@
 //! ML-KEM, the key encapsulation on module lattices, in its three parameter sets.
 //!
-//! A key keeps what can be computed once: its matrix, expanded, and the hash of its public key. [`Lanes`] computes many operations
-//! at once, of any keys. Then each lane of Keccak belongs to another operation, and hashes that one operation has to do one after
+//! A key keeps what can be computed once: its matrix, expanded, and the hash of its public key; [`Set::kept_public_len`] and
+//! [`Set::kept_private_len`] say how much that is. [`Lanes`] computes many operations at once, of any keys. Then each lane of Keccak belongs to another operation, and hashes that one operation has to do one after
 //! another are done for all.
 //!
 //! | file | holds |

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::poly::Poly;
 use crate::Error;
 
 /// Bytes of a polynomial with 12 bits for each coefficient.
@@ -49,6 +50,17 @@ impl Set {
     /// Returns the bytes of a ciphertext: 768, 1088 or 1568.
     pub const fn ciphertext_len(self) -> usize {
         32 * (self.rank() * self.u_bits() + self.v_bits())
+    }
+
+    /// Returns the bytes of memory that a kept public key takes besides its encoding: 3, 6 or 10 KiB for the matrix and t, as they are used.
+    pub const fn kept_public_len(self) -> usize {
+        (self.rank() * self.rank() + self.rank()) * size_of::<Poly>()
+    }
+
+    /// Returns the bytes of memory that a kept private key takes: what its public key takes, and 2 KiB for the secret vector, which has room
+    /// for the longest, with z and the seed.
+    pub const fn kept_private_len(self) -> usize {
+        self.kept_public_len() + MAX_RANK * size_of::<Poly>() + 32 + SEED
     }
 
     /// The standard's k.

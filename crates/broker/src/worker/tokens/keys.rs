@@ -229,6 +229,7 @@ fn takes(algorithm: Algorithm, kind: &str) -> bool {
         Ed25519 => "ed25519",
         X25519 => "x25519",
         Rsa => "rsa",
+        MlKem512 | MlKem768 | MlKem1024 | MlDsa44 | MlDsa65 | MlDsa87 => algorithm.name(),
         _ => return false,
     };
     kinds == kind

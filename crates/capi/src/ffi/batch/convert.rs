@@ -8,7 +8,7 @@ use super::operation::{Kind, Operation};
 use crate::direct::whole_tag;
 use crate::failure::Failure;
 use crate::ffi::{In, Out, object, pass};
-use crate::key::{Key, rsa_decryption, rsa_scheme};
+use crate::key::{Key, of_pair, rsa_decryption, rsa_scheme};
 
 /// Adds an operation to the list in the library's form. A failure adds nothing.
 ///
@@ -29,7 +29,9 @@ pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Res
             Kind::Mac | Kind::Verify => mac(of, kind, list),
             Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
-            Kind::Sign | Kind::Agree | Kind::PublicKey => private(of, kind, list),
+            Kind::Sign | Kind::Agree | Kind::PublicKey | Kind::Decapsulate => private(of, kind, list),
+            Kind::SignMlDsa => sign_ml_dsa(of, list),
+            Kind::Encapsulate => encapsulate(of, list),
             Kind::SignRsa | Kind::DecryptRsa | Kind::PublicKeyRsa => rsa(of, kind, list),
             Kind::Random => random(of, list),
             // Keys of a batch have no slot in which nonces could be counted.
@@ -49,8 +51,14 @@ struct Read {
 impl Read {
     #[inline(always)]
     fn of(of: &Operation) -> Result<Self, Failure> {
+        Read::with_input(of, of.length)
+    }
+
+    /// Takes `length` bytes of input, which has fewer than the output where the operation reads none.
+    #[inline(always)]
+    fn with_input(of: &Operation, length: usize) -> Result<Self, Failure> {
         Ok(Read {
-            input: In::new("input", of.input, of.length)?,
+            input: In::new("input", of.input, length)?,
             iv: In::new("iv", of.iv, of.iv_length)?,
             aad: In::new("aad", of.aad, of.aad_length)?,
         })
@@ -280,6 +288,7 @@ unsafe fn private<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> 
     let (operation, needed) = match kind {
         Kind::Sign => (key.sign(of.algorithm, of.scheme, input)?, cwq::Opcode::Sign),
         Kind::Agree => (key.agree(input)?, cwq::Opcode::Agree),
+        Kind::Decapsulate => (Inner::decapsulate(key.ml_kem()?, input), cwq::Opcode::Decapsulate),
         _ if !input.is_empty() => return Err(Failure::Reserved("input")),
         _ => (Inner::public_key(key.private()?), cwq::Opcode::PublicKey),
     };
@@ -287,6 +296,36 @@ unsafe fn private<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> 
     let needed = if key.algorithm() == cwq::Algorithm::Rsa { 0 } else { given_by(key.algorithm(), needed) };
     tag_room(of, needed as usize, &read, None)?;
     list.push(operation);
+    Ok(())
+}
+
+#[inline(never)]
+unsafe fn sign_ml_dsa<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+    no_bits(of)?;
+    let read = Read::of(of)?;
+    // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
+    let key: &Key = unsafe { object("key", of.key)? };
+    let needed = given_by(key.algorithm(), cwq::Opcode::Sign) as usize;
+    let (key, scheme) = (key.ml_dsa()?, of_pair(key.algorithm(), of.algorithm, of.scheme)?);
+    let place = tag_room(of, needed, &read, None)?;
+    // SAFETY: as the caller says, and what is written lies apart from what is read.
+    let (context, input, place) = unsafe { (read.iv.get(), read.input.get(), place.get()) };
+    list.push(Inner::sign_ml_dsa(key, scheme, context, input, place));
+    Ok(())
+}
+
+#[inline(never)]
+unsafe fn encapsulate<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+    no_bits(of)?;
+    if !of.input.is_null() {
+        return Err(Failure::Reserved("input"));
+    }
+    let algorithm = of.algorithm.get()?;
+    let read = Read::with_input(of, 0)?;
+    let output = output(of, &read)?;
+    tag_room(of, given_by(algorithm, cwq::Opcode::Decapsulate) as usize, &read, Some(&output))?;
+    // SAFETY: as the caller says, and what is written lies apart from what is read.
+    list.push(unsafe { Inner::encapsulate_for(algorithm, read.aad.get(), output.get()) });
     Ok(())
 }
 

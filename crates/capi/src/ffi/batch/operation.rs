@@ -51,7 +51,8 @@ pub enum Kind {
     Sign = 16,
     /// Agrees with the peer whose public key is the input: `key`, a private one; the tag is the shared secret.
     Agree = 17,
-    /// Computes the public key that belongs to `key`: it comes as the tag. There is no input.
+    /// Computes the public key that belongs to `key`: it comes as the tag. There is no input. In a queue that of ML-KEM and ML-DSA goes to the destination,
+    /// and its length is `value`.
     PublicKey = 18,
     /// Signs the input, the digest that `algorithm` made, by `scheme` with `key`, a private one of RSA. In a batch the signature goes to `tag`
     /// and its length to `tag_length`; in a queue it goes to the destination, which has as many bytes as the modulus or more, and its length
@@ -64,6 +65,16 @@ pub enum Kind {
     /// Fills the output with random bytes that are fit for keys, in a queue at most 64 KiB. There is no input; in a batch
     /// `length` is the output's.
     Random = 22,
+    /// Signs the input with `key`, a private one of ML-DSA, within the context `iv` of at most 255 bytes, by a scheme of millstream_scheme_ml_dsa(): a
+    /// message, in a queue of at most 64 KiB, a digest, or a representative. The signature goes to the same places as that of
+    /// MILLSTREAM_KIND_SIGN_RSA.
+    SignMlDsa = 23,
+    /// Makes a shared secret for the owner of the public key `aad` of ML-KEM, whose parameter set is `algorithm`. The tag is the secret; the
+    /// ciphertext goes to the output, which has room for it, and its length is `value`. There is no input; in a batch `length` is the output's.
+    Encapsulate = 24,
+    /// Gets the shared secret from the input, a ciphertext, with `key`, a private one of ML-KEM; the tag is the secret. A ciphertext that was not
+    /// made for the key gives a secret that nobody else knows.
+    Decapsulate = 25,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -72,7 +83,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 23] = [
+const KINDS: [Kind; 26] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -96,6 +107,9 @@ const KINDS: [Kind; 23] = [
     Kind::DecryptRsa,
     Kind::PublicKeyRsa,
     Kind::Random,
+    Kind::SignMlDsa,
+    Kind::Encapsulate,
+    Kind::Decapsulate,
 ];
 
 impl KindCode {
@@ -127,11 +141,11 @@ pub struct Operation {
     pub output: *mut u8,
     /// Bytes of input, and of output.
     pub length: usize,
-    /// Initialisation vector, first counter block, tweak, or nonce.
+    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
     pub iv: *const u8,
     /// Bytes of the initialisation vector.
     pub iv_length: usize,
-    /// Associated data, or the mid-state before.
+    /// Associated data, or the mid-state before; the public key to encapsulate for.
     pub aad: *const u8,
     /// Bytes of associated data.
     pub aad_length: usize,
@@ -148,8 +162,8 @@ pub struct Operation {
     pub direction: u8,
     /// 0.
     pub reserved: [u8; 2],
-    /// The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss() and
-    /// millstream_scheme_oaep() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
+    /// The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss(),
+    /// millstream_scheme_oaep() and millstream_scheme_ml_dsa() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
     pub scheme: u32,
     /// The caller's own value, which the library leaves alone.
     pub user: u64,

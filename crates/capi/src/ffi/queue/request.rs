@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
+use millstream::cwq::{Algorithm, Opcode};
+use millstream::is_long_result;
 use millstream::queue::{Buffer, Refusal, Request as Inner};
 
 use super::structures::Request;
@@ -109,7 +111,15 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
                 let key = key(of.key)?;
                 to.one_rarely(|source| Inner::agree(key, source))
             }
-            Kind::PublicKey => to.none(Inner::public_key(key(of.key)?)),
+            Kind::PublicKey => {
+                let key = key(of.key)?;
+                // That of RSA is refused as a tag, and has a kind of its own.
+                let is_long = is_long_result(key.algorithm(), Opcode::PublicKey);
+                if is_long && key.algorithm() != Algorithm::Rsa {
+                    return to.output(|destination| Inner::public_key_to(key, destination));
+                }
+                to.none(Inner::public_key(key))
+            }
             Kind::SignRsa => {
                 let (key, scheme) = (key(of.key)?, rsa_scheme(of.algorithm, of.scheme)?);
                 to.two_rarely(|source, destination| Inner::sign_rsa(key, scheme, source, destination))
@@ -123,6 +133,19 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
                 to.output(|destination| Inner::public_key_rsa(key, destination))
             }
             Kind::Random => to.output(Inner::random),
+            Kind::SignMlDsa => {
+                let key = key(of.key)?;
+                let scheme = of_pair(key.algorithm(), of.algorithm, of.scheme)?;
+                to.two_rarely(|source, destination| Inner::sign_ml_dsa(key, scheme, iv, source, destination))
+            }
+            Kind::Encapsulate => {
+                let algorithm = of.algorithm.get()?;
+                to.output(|destination| Inner::encapsulate(algorithm, aad, destination))
+            }
+            Kind::Decapsulate => {
+                let key = key(of.key)?;
+                to.one_rarely(|source| Inner::decapsulate(key, source))
+            }
         }
     }
 }

@@ -60,17 +60,17 @@ pub struct Request {
     pub mac_key: u64,
     /// The input.
     pub source: *mut Buffer,
-    /// The output, as long as the input unless it is RSA's; NULL where there is none.
+    /// The output, as long as the input unless it is the result of a key pair; NULL where there is none.
     pub destination: *mut Buffer,
     /// More input, read after the source as if it were one with it: `more_count` buffers.
     pub more: *const *mut Buffer,
     /// The number of those buffers, at most 63.
     pub more_count: usize,
-    /// Initialisation vector, first counter block, tweak, or nonce.
+    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
     pub iv: *const u8,
     /// Bytes of the initialisation vector, at most 255.
     pub iv_length: usize,
-    /// Associated data, or the mid-state before.
+    /// Associated data, or the mid-state before; the public key to encapsulate for.
     pub aad: *const u8,
     /// Bytes of associated data: as many as the arena has room for.
     pub aad_length: usize,
@@ -104,7 +104,7 @@ pub struct Done {
     pub user: u64,
     /// The result of the operation. If it failed, millstream_last_error() says what was given and what is taken.
     pub status: StatusCode,
-    /// The checksum, if the operation took one; of RSA the bytes that were written to the destination.
+    /// The checksum, if the operation took one; of a key pair the bytes that were written to the destination.
     pub value: u32,
     /// Bytes of `tag`.
     pub tag_length: u32,

@@ -28,6 +28,24 @@ pub(super) enum Kind {
     X25519,
     /// RSA: 2048, 3072 or 4096 bits
     Rsa,
+    /// ML-KEM-512
+    #[value(name = "ml-kem-512", alias = "mlkem512")]
+    MlKem512,
+    /// ML-KEM-768
+    #[value(name = "ml-kem-768", alias = "mlkem768")]
+    MlKem768,
+    /// ML-KEM-1024
+    #[value(name = "ml-kem-1024", alias = "mlkem1024")]
+    MlKem1024,
+    /// ML-DSA-44
+    #[value(name = "ml-dsa-44", alias = "mldsa44")]
+    MlDsa44,
+    /// ML-DSA-65
+    #[value(name = "ml-dsa-65", alias = "mldsa65")]
+    MlDsa65,
+    /// ML-DSA-87
+    #[value(name = "ml-dsa-87", alias = "mldsa87")]
+    MlDsa87,
 }
 
 impl From<Kind> for KeyKind {
@@ -42,6 +60,12 @@ impl From<Kind> for KeyKind {
             Kind::Ed25519 => KeyKind::Ed25519,
             Kind::X25519 => KeyKind::X25519,
             Kind::Rsa => KeyKind::Rsa,
+            Kind::MlKem512 => KeyKind::MlKem512,
+            Kind::MlKem768 => KeyKind::MlKem768,
+            Kind::MlKem1024 => KeyKind::MlKem1024,
+            Kind::MlDsa44 => KeyKind::MlDsa44,
+            Kind::MlDsa65 => KeyKind::MlDsa65,
+            Kind::MlDsa87 => KeyKind::MlDsa87,
         }
     }
 }

@@ -4,19 +4,21 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_accelerator::{DecryptionScheme, SignatureScheme};
+use millstream_accelerator::{DecryptionScheme, SignatureScheme, given_by, is_long_result};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
 use zeroize::Zeroizing;
 
 use super::{Result, ServiceKey, ServiceKeyError, UsageRange};
 use crate::Error;
-use crate::cwq::{Algorithm, ControlWord, Status, Usages};
+use crate::cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
 use crate::isolated::grants::Grant;
 use crate::isolated::{Attach, Grants};
 use crate::queue::{Done, Pending, Refusal, Request};
 
-/// Bytes of the place for a result of RSA, at least as many as the longest has.
-const LONG_RESULT: usize = MAX_PUBLIC_DER;
+/// Returns the bytes of the place for a long result: of RSA as many as the longest has.
+fn room(algorithm: Algorithm, opcode: Opcode) -> usize {
+    (given_by(algorithm, opcode) as usize).max(if algorithm == Algorithm::Rsa { MAX_PUBLIC_DER } else { 0 })
+}
 
 impl ServiceKey {
     /// Brings a key to the service, and returns it once more in a form from which [`ServiceKey::unwrap`] makes it again: in a forked child,
@@ -70,21 +72,45 @@ impl ServiceKey {
         Ok(self.run(Request::sign(self.handle, source))?.tag().to_vec())
     }
 
-    /// Signs the digest of a message with a private key by a scheme; under [`SignatureScheme::Ed25519`] the message itself.
+    /// Signs the digest of a message with a private key by a scheme; under [`SignatureScheme::Ed25519`] the message itself, and under
+    /// [`SignatureScheme::MlDsa`] what it says, without a context.
     ///
     /// # Errors
     /// [`ServiceKeyError`]; [`Status::Parameter`] for a scheme of other keys, [`Status::DataLength`] for a digest that the scheme does not take.
     pub fn sign_with(&self, scheme: SignatureScheme, digest: &[u8]) -> Result<Vec<u8>> {
-        if digest.len() > ControlWord::MOST_SIGNED_BYTES as usize {
-            return Err(ServiceKeyError::TooLong { given: digest.len() });
+        self.sign_within(scheme, &[], digest)
+    }
+
+    /// Signs with ML-DSA within a context of 0 to 255 bytes (FIPS 204 §5.2 and §5.4), else as [`ServiceKey::sign_with`].
+    ///
+    /// # Errors
+    /// Those of [`ServiceKey::sign_with`]; [`Status::Parameter`] for a context beside a representative, [`Status::Reserved`] for one of
+    /// another algorithm, and [`Refusal::TooLong`] for more than 255 bytes.
+    pub fn sign_within(&self, scheme: SignatureScheme, context: &[u8], message: &[u8]) -> Result<Vec<u8>> {
+        let (request, is_long) = self.signature(scheme, context, message)?;
+        if !is_long {
+            return Ok(self.run(request)?.tag().to_vec());
         }
-        let source = self.to_sign(digest)?;
-        if self.algorithm() != Algorithm::Rsa {
-            return Ok(self.run(Request::sign_with(self.handle, scheme, source))?.tag().to_vec());
-        }
-        let place = self.grant.buffer(LONG_RESULT)?;
-        let mut signature = self.long(Request::sign_rsa(self.handle, scheme, source, place))?;
+        let mut signature = self.long(request)?;
         Ok(std::mem::take(&mut *signature))
+    }
+
+    /// Returns the request of a signature, and true if that has a place of its own.
+    fn signature<'r>(
+        &self,
+        scheme: SignatureScheme,
+        context: &'r [u8],
+        message: &[u8],
+    ) -> Result<(Request<'r>, bool)> {
+        if message.len() > ControlWord::MOST_SIGNED_BYTES as usize {
+            return Err(ServiceKeyError::TooLong { given: message.len() });
+        }
+        let (source, algorithm) = (self.to_sign(message)?, self.algorithm());
+        if !is_long_result(algorithm, Opcode::Sign) {
+            return Ok((Request::sign_with(self.handle, scheme, source).within(context), false));
+        }
+        let place = self.grant.buffer(room(algorithm, Opcode::Sign))?;
+        Ok((Request::sign_rsa(self.handle, scheme, source, place).within(context), true))
     }
 
     /// Puts a signature in flight, as [`ServiceKey::sign_with`] makes it, for its end to be awaited: several at a time are computed side by side.
@@ -92,14 +118,7 @@ impl ServiceKey {
     /// # Errors
     /// [`ServiceKeyError`]; [`Refusal::Full`] as [`Error::Queue`] when as many operations are in flight as the queue takes.
     pub fn begin_signature(&self, scheme: SignatureScheme, digest: &[u8]) -> Result<BegunSignature> {
-        if digest.len() > ControlWord::MOST_SIGNED_BYTES as usize {
-            return Err(ServiceKeyError::TooLong { given: digest.len() });
-        }
-        let (source, is_long) = (self.to_sign(digest)?, self.algorithm() == Algorithm::Rsa);
-        let request = match is_long {
-            true => Request::sign_rsa(self.handle, scheme, source, self.grant.buffer(LONG_RESULT)?),
-            false => Request::sign_with(self.handle, scheme, source),
-        };
+        let (request, is_long) = self.signature(scheme, &[], digest)?;
         Ok(BegunSignature { grant: Arc::clone(&self.grant), pending: self.grant.begin(request)?, is_long })
     }
 
@@ -111,11 +130,11 @@ impl ServiceKey {
         self.check(Usages::DECRYPT)?;
         let mut source = self.grant.buffer(ciphertext.len())?;
         source.copy_from_slice(ciphertext);
-        let place = self.grant.buffer(LONG_RESULT)?;
+        let place = self.grant.buffer(room(Algorithm::Rsa, Opcode::Decrypt))?;
         self.long(Request::decrypt_rsa(self.handle, scheme, source, place))
     }
 
-    /// Executes an operation of RSA, and returns its result.
+    /// Executes an operation with a long result, and returns that.
     fn long(&self, request: Request<'_>) -> Result<Zeroizing<Vec<u8>>> {
         match self.run(request) {
             Err(ServiceKeyError::Failed(Error::Operation(Status::Authentication))) => {
@@ -136,23 +155,34 @@ impl ServiceKey {
         Ok(Zeroizing::new(self.run(Request::agree(self.handle, source))?.tag().to_vec()))
     }
 
-    /// Returns the public key that belongs to a private one: 32 bytes of Curve25519, a point of another curve (SEC 1 §2.3.3, uncompressed), or the DER of an
-    /// `RSAPublicKey` (RFC 8017 appendix A.1.1).
+    /// Gets the shared secret of 32 bytes from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3). A ciphertext that was not made for the
+    /// key gives a secret that nobody else knows, and no error.
+    ///
+    /// # Errors
+    /// [`ServiceKeyError`]; [`Status::DataLength`] for a ciphertext of another length.
+    pub fn decapsulate(&self, ciphertext: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        self.check(Usages::DERIVE)?;
+        let source = self.filled(ciphertext)?;
+        Ok(Zeroizing::new(self.run(Request::decapsulate(self.handle, source))?.tag().to_vec()))
+    }
+
+    /// Returns the public key that belongs to a private one: 32 bytes of Curve25519, a point of another curve (SEC 1 §2.3.3, uncompressed), the DER of an
+    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), or the encoding of ML-KEM (FIPS 203 §7.1) or ML-DSA (FIPS 204 §7.2).
     ///
     /// # Errors
     /// [`ServiceKeyError`].
     pub fn public_key(&self) -> Result<Vec<u8>> {
         self.check(Usages::NONE)?;
-        if self.algorithm() == Algorithm::Rsa {
-            let place = self.grant.buffer(LONG_RESULT)?;
-            let mut public = self.long(Request::public_key_rsa(self.handle, place))?;
+        if is_long_result(self.algorithm(), Opcode::PublicKey) {
+            let place = self.grant.buffer(room(self.algorithm(), Opcode::PublicKey))?;
+            let mut public = self.long(Request::public_key_to(self.handle, place))?;
             return Ok(std::mem::take(&mut *public));
         }
         Ok(self.run(Request::public_key(self.handle))?.tag().to_vec())
     }
 }
 
-/// Returns the result that an operation of RSA left in its place.
+/// Returns the result that an operation left in its place.
 fn long_result(done: &Done) -> Result<Zeroizing<Vec<u8>>> {
     let place = done.buffers.destination.as_deref().ok_or(Refusal::Gone)?;
     let result = place.get(..done.value as usize).ok_or(Refusal::Gone)?;

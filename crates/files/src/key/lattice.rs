@@ -1,0 +1,145 @@
+//! Keys of ML-KEM and ML-DSA: their names in ASN.1, and the three forms of a private key in PKCS#8.
+//!
+//! Ref. RFC 9935 §4 to §6 (ML-KEM), RFC 9881 §4 to §6 (ML-DSA).
+
+use der::asn1::{AnyRef, ObjectIdentifier, OctetStringRef};
+use der::{Decode, Encode, SliceReader, Tag, Tagged};
+use millstream_cpu::Features;
+use millstream_engines::compare::begins;
+use millstream_publickey::{mldsa, mlkem};
+use zeroize::Zeroizing;
+
+use super::{Key, Kind, Secret, bad, publickey_error};
+use crate::error::Error;
+
+/// The parameter set of a kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Set {
+    Kem(mlkem::Set),
+    Signer(mldsa::Set),
+}
+
+/// The kinds, with their sets and the last two numbers of their object identifiers below 2.16.840.1.101.3.4.
+const SETS: [(Kind, Set, ObjectIdentifier); 6] = [
+    (Kind::MlKem512, Set::Kem(mlkem::Set::MlKem512), oid("2.16.840.1.101.3.4.4.1")),
+    (Kind::MlKem768, Set::Kem(mlkem::Set::MlKem768), oid("2.16.840.1.101.3.4.4.2")),
+    (Kind::MlKem1024, Set::Kem(mlkem::Set::MlKem1024), oid("2.16.840.1.101.3.4.4.3")),
+    (Kind::MlDsa44, Set::Signer(mldsa::Set::MlDsa44), oid("2.16.840.1.101.3.4.3.17")),
+    (Kind::MlDsa65, Set::Signer(mldsa::Set::MlDsa65), oid("2.16.840.1.101.3.4.3.18")),
+    (Kind::MlDsa87, Set::Signer(mldsa::Set::MlDsa87), oid("2.16.840.1.101.3.4.3.19")),
+];
+
+const fn oid(name: &str) -> ObjectIdentifier {
+    ObjectIdentifier::new_unwrap(name)
+}
+
+/// The tag of a seed: [0], implicit.
+const SEED: u8 = 0x80;
+
+/// Returns the set of a kind, if it is one on lattices.
+pub(super) fn set_of(kind: Kind) -> Option<Set> {
+    SETS.iter().find(|(known, ..)| *known == kind).map(|(_, set, _)| *set)
+}
+
+/// Returns the name of a kind in ASN.1.
+pub(super) fn oid_of(kind: Kind) -> Option<ObjectIdentifier> {
+    SETS.iter().find(|(known, ..)| *known == kind).map(|(.., oid)| *oid)
+}
+
+/// Returns the kind of that name in ASN.1.
+pub(super) fn kind_of(name: ObjectIdentifier) -> Option<Kind> {
+    SETS.iter().find(|(.., oid)| *oid == name).map(|(kind, ..)| *kind)
+}
+
+impl Set {
+    /// Returns the bytes of a seed.
+    pub(super) const fn seed_len(self) -> usize {
+        match self {
+            Set::Kem(_) => mlkem::SEED,
+            Set::Signer(_) => mldsa::SEED,
+        }
+    }
+
+    /// Returns the public key of a seed or an expanded key.
+    ///
+    /// # Errors
+    /// [`Error::Key`] where it is neither.
+    pub(super) fn public(self, features: Features, secret: &[u8]) -> Result<Vec<u8>, Error> {
+        match self {
+            Set::Kem(set) => {
+                let key = mlkem::PrivateKey::new(features, set, secret).map_err(publickey_error)?;
+                Ok(key.public_key().as_bytes().to_vec())
+            }
+            Set::Signer(set) => {
+                let key = mldsa::PrivateKey::new(features, set, secret).map_err(publickey_error)?;
+                Ok(key.public_key().as_bytes().to_vec())
+            }
+        }
+    }
+
+    /// Checks the encoding of a public key.
+    ///
+    /// # Errors
+    /// [`Error::Key`] where it is none.
+    pub(super) fn check_public(self, features: Features, bytes: &[u8]) -> Result<(), Error> {
+        match self {
+            Set::Kem(set) => mlkem::PublicKey::new(features, set, bytes).map(|_| ()),
+            Set::Signer(set) => mldsa::PublicKey::new(features, set, bytes).map(|_| ()),
+        }
+        .map_err(publickey_error)
+    }
+
+    /// Returns the expanded form of a seed.
+    fn expanded(self, features: Features, seed: &[u8]) -> Result<Secret, Error> {
+        match self {
+            Set::Kem(set) => mlkem::PrivateKey::new(features, set, seed).map(|key| key.to_expanded()),
+            Set::Signer(set) => mldsa::PrivateKey::new(features, set, seed).map(|key| key.to_expanded()),
+        }
+        .map_err(publickey_error)
+    }
+}
+
+/// Reads the private key inside PKCS#8: a seed, an expanded key, or both, which must be the same key.
+pub(super) fn read(features: Features, kind: Kind, set: Set, der: &[u8]) -> Result<Key, Error> {
+    let wrong = |_: der::Error| bad(format!("a key of {kind} that is neither a seed nor an expanded key"));
+    if let [SEED, len, seed @ ..] = der
+        && usize::from(*len) == set.seed_len()
+        && seed.len() == set.seed_len()
+    {
+        return Key::new(features, kind, seed);
+    }
+    let any = AnyRef::from_der(der).map_err(wrong)?;
+    match any.tag() {
+        // A seed has a tag of its own, so a string of bytes is an expanded key, as long as that.
+        Tag::OctetString if any.value().len() != set.seed_len() => Key::new(features, kind, any.value()),
+        Tag::Sequence => {
+            let mut reader = SliceReader::new(any.value()).map_err(wrong)?;
+            let seed = <&OctetStringRef>::decode(&mut reader).map_err(wrong)?.as_bytes();
+            let given = <&OctetStringRef>::decode(&mut reader).map_err(wrong)?.as_bytes();
+            if !der::Reader::is_finished(&reader) || seed.len() != set.seed_len() {
+                return Err(bad(format!("a key of {kind} with a seed of another length")));
+            }
+            let expanded = set.expanded(features, seed)?;
+            // Whether they fit is public: RFC 9935 §8, RFC 9881 §8.
+            let same = expanded.len() == given.len() && bool::from(begins(&expanded, given));
+            if same {
+                Key::new(features, kind, seed)
+            } else {
+                Err(bad(format!("a key of {kind} whose seed and expanded key are of two keys")))
+            }
+        }
+        _ => Err(bad(format!("a key of {kind} that is neither a seed nor an expanded key"))),
+    }
+}
+
+/// Writes what is inside PKCS#8: the seed, or the expanded key where no seed is known.
+pub(super) fn write(set: Set, secret: &[u8]) -> Result<Secret, Error> {
+    if secret.len() == set.seed_len() {
+        return Ok(Zeroizing::new([&[SEED, secret.len() as u8], secret].concat()));
+    }
+    let expanded = OctetStringRef::new(secret).map_err(|error| bad(error.to_string()))?;
+    let mut room = Zeroizing::new(vec![0; secret.len() + 8]);
+    let len = expanded.encode_to_slice(&mut room).map_err(|error| bad(error.to_string()))?.len();
+    room.truncate(len);
+    Ok(room)
+}
