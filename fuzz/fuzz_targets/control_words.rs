@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use millstream_accelerator::{
-    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, Way, given_by, is_long_result,
+    Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose, Way, given_by,
+    is_long_result,
 };
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};

@@ -98,7 +98,9 @@ impl Running {
     }
 
     fn options(&self) -> Attach {
-        Attach { socket: Some(socket_in(self.folder.path())), ..Attach::default() }
+        // Other tests may have all processors for longer than a program waits by default.
+        let limit = Duration::from_secs(60);
+        Attach { socket: Some(socket_in(self.folder.path())), limit, ..Attach::default() }
     }
 
     fn attach(&self, name: &str) -> Result<Isolated, Error> {

@@ -67,7 +67,9 @@ impl Service {
     }
 
     pub fn wanted(&self) -> Attach {
-        Attach { socket: Some(self.socket.clone()), depth: 64, ..Attach::default() }
+        // Other tests may have all processors, and the disk, for longer than a program waits by default.
+        let limit = Duration::from_secs(60);
+        Attach { socket: Some(self.socket.clone()), depth: 64, limit, ..Attach::default() }
     }
 
     pub fn attach(&self) -> Result<Accelerator, AttachError> {

@@ -72,9 +72,7 @@ impl Kept {
 
 /// Makes the token `web`.
 pub fn make(service: &Service) -> u128 {
-    // Other tests may have all processors, and a PIN takes some time.
-    let attach = Attach { limit: Duration::from_secs(60), ..service.wanted() };
-    attach.attach().unwrap().make_token("web", OFFICER, Some(USER)).unwrap()
+    service.attach().unwrap().make_token("web", OFFICER, Some(USER)).unwrap()
 }
 
 fn token(service: &Service) -> TokenStatus {
@@ -256,7 +254,7 @@ fn wrong_pins_are_counted_for_all_and_the_officer_unlocks() {
             .map(|i| {
                 let (service, barrier) = (&service, &barrier);
                 scope.spawn(move || {
-                    let wanted = Attach { limit: Duration::from_secs(60), ..service.wanted() };
+                    let wanted = service.wanted();
                     let accelerator = Attach { private_keys: i % 3 == 0, ..wanted }.attach().unwrap();
                     barrier.wait();
                     accelerator.open_token(web, Pin::User(b"271828")).unwrap_err()
@@ -417,7 +415,7 @@ fn clients_of_different_workers_change_a_token_at_once() {
         for i in 0..6 {
             let service = &service;
             scope.spawn(move || {
-                let wanted = Attach { limit: Duration::from_secs(60), ..service.wanted() };
+                let wanted = service.wanted();
                 let accelerator = Attach { private_keys: i % 3 == 2, ..wanted }.attach().unwrap();
                 let token = open(&accelerator, web);
                 for j in 0..10 {
