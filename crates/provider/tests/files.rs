@@ -138,7 +138,7 @@ fn every_form_is_read() {
     }
 }
 
-/// What is no key is none, whatever is changed in it or cut off.
+/// Keys of wrong forms and lengths are refused, and keys that were cut off.
 #[test]
 fn broken_files_are_refused() {
     let library = preferred();

@@ -179,7 +179,7 @@ fn everything_is_determined_by_what_is_given() {
                 let whole = sign(Values { context: context(), ..Values::deterministic() }, &message);
                 let given = Values { entropy: Some(vec![0; 32]), context: context(), ..Values::default() };
                 assert_eq!(sign(given, &message), whole, "no random bytes are zeros");
-                // What is signed, as the standard encodes it.
+                // The standard encodes the message so before it is signed.
                 let encoded = [&[0, 20][..], &bytes(1, 20), &message].concat();
                 let raw = Values { encoding: Some(0), ..Values::deterministic() };
                 assert_eq!(sign(raw, &encoded), whole, "{name:?}: encoded");

@@ -17,38 +17,33 @@ use support::{Library, Object, Param, Refused, done, ended, libcrypto, optional,
 const SETS: [(&CStr, usize); 3] = [(c"ML-DSA-44", 2420), (c"ML-DSA-65", 3309), (c"ML-DSA-87", 4627)];
 
 /// The functions, of which the older versions have none.
-struct Functions {
-    fetch: unsafe extern "C" fn(Object, *const c_char, *const c_char) -> Object,
-    free: unsafe extern "C" fn(Object),
-    sign_init: unsafe extern "C" fn(Object, Object, *const Param) -> c_int,
-    sign_update: unsafe extern "C" fn(Object, *const u8, usize) -> c_int,
-    sign_final: unsafe extern "C" fn(Object, *mut u8, *mut usize) -> c_int,
-    verify_init: unsafe extern "C" fn(Object, Object, *const Param) -> c_int,
-    verify_update: unsafe extern "C" fn(Object, *const u8, usize) -> c_int,
-    verify_final: unsafe extern "C" fn(Object) -> c_int,
-    set_signature: unsafe extern "C" fn(Object, *const u8, usize) -> c_int,
+macro_rules! functions {
+    ($($field:ident = $name:literal: $type:ty;)*) => {
+        struct Functions {
+            $($field: $type,)*
+        }
+
+        impl Functions {
+            fn find() -> Option<Self> {
+                Some(Functions {
+                    // SAFETY: the function of that name has that type.
+                    $($field: unsafe { std::mem::transmute::<Object, $type>(optional($name)?) },)*
+                })
+            }
+        }
+    };
 }
 
-impl Functions {
-    fn find() -> Option<Self> {
-        macro_rules! found {
-            ($name:literal) => {
-                // SAFETY: the function of that name has the type of the field.
-                unsafe { std::mem::transmute::<Object, _>(optional($name)?) }
-            };
-        }
-        Some(Functions {
-            fetch: found!("EVP_SIGNATURE_fetch"),
-            free: found!("EVP_SIGNATURE_free"),
-            sign_init: found!("EVP_PKEY_sign_message_init"),
-            sign_update: found!("EVP_PKEY_sign_message_update"),
-            sign_final: found!("EVP_PKEY_sign_message_final"),
-            verify_init: found!("EVP_PKEY_verify_message_init"),
-            verify_update: found!("EVP_PKEY_verify_message_update"),
-            verify_final: found!("EVP_PKEY_verify_message_final"),
-            set_signature: found!("EVP_PKEY_CTX_set_signature"),
-        })
-    }
+functions! {
+    fetch = "EVP_SIGNATURE_fetch": unsafe extern "C" fn(Object, *const c_char, *const c_char) -> Object;
+    free = "EVP_SIGNATURE_free": unsafe extern "C" fn(Object);
+    sign_init = "EVP_PKEY_sign_message_init": unsafe extern "C" fn(Object, Object, *const Param) -> c_int;
+    sign_update = "EVP_PKEY_sign_message_update": unsafe extern "C" fn(Object, *const u8, usize) -> c_int;
+    sign_final = "EVP_PKEY_sign_message_final": unsafe extern "C" fn(Object, *mut u8, *mut usize) -> c_int;
+    verify_init = "EVP_PKEY_verify_message_init": unsafe extern "C" fn(Object, Object, *const Param) -> c_int;
+    verify_update = "EVP_PKEY_verify_message_update": unsafe extern "C" fn(Object, *const u8, usize) -> c_int;
+    verify_final = "EVP_PKEY_verify_message_final": unsafe extern "C" fn(Object) -> c_int;
+    set_signature = "EVP_PKEY_CTX_set_signature": unsafe extern "C" fn(Object, *const u8, usize) -> c_int;
 }
 
 /// Returns the functions, or prints why the test does nothing.

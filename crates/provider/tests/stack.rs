@@ -155,6 +155,7 @@ fn keys_are_set_and_used_inside_of_jobs() {
     drop(library);
     key_pairs();
     encapsulations();
+    messages();
     assert!(!STACKS.lock().unwrap().is_empty(), "the stacks of jobs are another size");
 }
 
@@ -203,6 +204,18 @@ fn encapsulations() {
             let key = Key::generate(&library, name, &[]).unwrap();
             let (ciphertext, secret) = key.encapsulate(&library, &[]).unwrap();
             assert_eq!(key.decapsulate(&library, &ciphertext).unwrap(), secret);
+        });
+    }
+}
+
+/// Makes keys of ML-DSA, signs and verifies.
+fn messages() {
+    let library = pkeys::preferred();
+    for name in [c"ML-DSA-44", c"ML-DSA-65", c"ML-DSA-87"] {
+        in_job(|| {
+            let key = Key::generate(&library, name, &[]).unwrap();
+            let signature = key.sign(&library, None, &[], b"message").unwrap();
+            assert!(key.verify(&library, None, &[], b"message", &signature).unwrap());
         });
     }
 }

@@ -4,8 +4,8 @@
 //! its types of keys: on elliptic curves in the words of the provider that would have the keys otherwise, and with ML-KEM in its own,
 //! because only OpenSSL from 3.5 on has such groups. There libssl hears of them twice, in the same words, and takes the first.
 //!
-//! Of signatures it tells those that it alone has before OpenSSL 3.5. From that version on it tells them too, because libssl has a provider's
-//! signatures only where the keys are the same provider's, and these keys are ours where both have them.
+//! The provider tells of its signatures in every version, although OpenSSL has the same from 3.5 on: libssl takes a provider's signatures only
+//! where the keys are the same provider's, and these keys are ours where both have them.
 //!
 //! Ref. provider-base(7), "TLS-GROUP Capability" and "TLS-SIGALG Capability".
 //!

@@ -8,7 +8,7 @@ use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
 
-/// What a context was initialised for.
+/// The purpose for which a context was initialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To sign, or to verify with `EVP_DigestVerify` and its like.
