@@ -681,7 +681,13 @@ p-384\t'ECDSA and ECDH on P-384'
 p-521\t'ECDSA and ECDH on P-521'
 ed25519\t'Ed25519'
 x25519\t'X25519'
-rsa\t'RSA: 2048, 3072 or 4096 bits'"
+rsa\t'RSA: 2048, 3072 or 4096 bits'
+ml-kem-512\t'ML-KEM-512'
+ml-kem-768\t'ML-KEM-768'
+ml-kem-1024\t'ML-KEM-1024'
+ml-dsa-44\t'ML-DSA-44'
+ml-dsa-65\t'ML-DSA-65'
+ml-dsa-87\t'ML-DSA-87'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s K -l token-key -d 'The label for the key' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l usages -d 'The uses of the key, with commas: encrypt, decrypt, sign, verify, derive, wrap, unwrap [default: all that its kind does]' -r
@@ -726,7 +732,13 @@ p-384\t'ECDSA and ECDH on P-384'
 p-521\t'ECDSA and ECDH on P-521'
 ed25519\t'Ed25519'
 x25519\t'X25519'
-rsa\t'RSA: 2048, 3072 or 4096 bits'"
+rsa\t'RSA: 2048, 3072 or 4096 bits'
+ml-kem-512\t'ML-KEM-512'
+ml-kem-768\t'ML-KEM-768'
+ml-kem-1024\t'ML-KEM-1024'
+ml-dsa-44\t'ML-DSA-44'
+ml-dsa-65\t'ML-DSA-65'
+ml-dsa-87\t'ML-DSA-87'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
@@ -742,7 +754,13 @@ p-384\t'ECDSA and ECDH on P-384'
 p-521\t'ECDSA and ECDH on P-521'
 ed25519\t'Ed25519'
 x25519\t'X25519'
-rsa\t'RSA: 2048, 3072 or 4096 bits'"
+rsa\t'RSA: 2048, 3072 or 4096 bits'
+ml-kem-512\t'ML-KEM-512'
+ml-kem-768\t'ML-KEM-768'
+ml-kem-1024\t'ML-KEM-1024'
+ml-dsa-44\t'ML-DSA-44'
+ml-dsa-65\t'ML-DSA-65'
+ml-dsa-87\t'ML-DSA-87'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F

@@ -515,7 +515,13 @@ p-384\:"ECDSA and ECDH on P-384"
 p-521\:"ECDSA and ECDH on P-521"
 ed25519\:"Ed25519"
 x25519\:"X25519"
-rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+rsa\:"RSA\: 2048, 3072 or 4096 bits"
+ml-kem-512\:"ML-KEM-512"
+ml-kem-768\:"ML-KEM-768"
+ml-kem-1024\:"ML-KEM-1024"
+ml-dsa-44\:"ML-DSA-44"
+ml-dsa-65\:"ML-DSA-65"
+ml-dsa-87\:"ML-DSA-87"))' \
 && ret=0
 ;;
 (import)
@@ -528,7 +534,13 @@ p-384\:"ECDSA and ECDH on P-384"
 p-521\:"ECDSA and ECDH on P-521"
 ed25519\:"Ed25519"
 x25519\:"X25519"
-rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+rsa\:"RSA\: 2048, 3072 or 4096 bits"
+ml-kem-512\:"ML-KEM-512"
+ml-kem-768\:"ML-KEM-768"
+ml-kem-1024\:"ML-KEM-1024"
+ml-dsa-44\:"ML-DSA-44"
+ml-dsa-65\:"ML-DSA-65"
+ml-dsa-87\:"ML-DSA-87"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label for the key]:LABEL:_default' \
@@ -606,7 +618,13 @@ p-384\:"ECDSA and ECDH on P-384"
 p-521\:"ECDSA and ECDH on P-521"
 ed25519\:"Ed25519"
 x25519\:"X25519"
-rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+rsa\:"RSA\: 2048, 3072 or 4096 bits"
+ml-kem-512\:"ML-KEM-512"
+ml-kem-768\:"ML-KEM-768"
+ml-kem-1024\:"ML-KEM-1024"
+ml-dsa-44\:"ML-DSA-44"
+ml-dsa-65\:"ML-DSA-65"
+ml-dsa-87\:"ML-DSA-87"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
@@ -631,7 +649,13 @@ p-384\:"ECDSA and ECDH on P-384"
 p-521\:"ECDSA and ECDH on P-521"
 ed25519\:"Ed25519"
 x25519\:"X25519"
-rsa\:"RSA\: 2048, 3072 or 4096 bits"))' \
+rsa\:"RSA\: 2048, 3072 or 4096 bits"
+ml-kem-512\:"ML-KEM-512"
+ml-kem-768\:"ML-KEM-768"
+ml-kem-1024\:"ML-KEM-1024"
+ml-dsa-44\:"ML-DSA-44"
+ml-dsa-65\:"ML-DSA-65"
+ml-dsa-87\:"ML-DSA-87"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \

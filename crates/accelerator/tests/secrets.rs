@@ -41,6 +41,9 @@ use queue::{Form, Station};
 
 const REGION: usize = 64 << 20;
 
+/// The bytes of the region that one run uses at most. Keys on lattices and what is computed with them lie on the heap.
+const MOST_USED: usize = 32 << 20;
+
 /// Memory that is given out once.
 struct Region;
 
@@ -143,10 +146,10 @@ struct Left {
 fn run(cases: &[Case], needles: &Needles, carried: bool, stack: &mut [u128]) -> Left {
     let arena = Arc::new(LocalArena::new(1 << 20));
     stack.fill(0);
-    USED.store(0, Ordering::Relaxed);
+    let before = USED.swap(0, Ordering::Relaxed).max(4 << 20);
     let begin = BEGIN.load(Ordering::Relaxed);
-    // SAFETY: the region is a leaked allocation of that size, and nothing lies in it now.
-    unsafe { std::ptr::with_exposed_provenance_mut::<u8>(begin).write_bytes(0, 4 << 20) };
+    // SAFETY: the region is a leaked allocation of more bytes, and nothing lies in it now.
+    unsafe { std::ptr::with_exposed_provenance_mut::<u8>(begin).write_bytes(0, before) };
     let mut station = None;
     // On that stack too: on its own the test has computed with the same keys, and values with uninitialised parts take
     // along what lies there.
@@ -182,7 +185,7 @@ fn run(cases: &[Case], needles: &Needles, carried: bool, stack: &mut [u128]) -> 
         assert_eq!(done.status, cases[done.tag as usize - 1].status as u16);
     }
     let used = USED.load(Ordering::Relaxed);
-    assert!(used > 0 && used < 4 << 20);
+    assert!(used > 0 && used < MOST_USED, "{used}");
     // SAFETY: as above; the station lives there, and nobody changes it now.
     let region = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(begin), used) };
     let bytes = bytes_of(stack);

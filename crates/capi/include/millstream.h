@@ -57,6 +57,16 @@
 #define MILLSTREAM_SCHEME_RSA_PKCS1 1
 
 /**
+ * The input of ML-DSA is the message itself: for millstream_scheme_ml_dsa().
+ */
+#define MILLSTREAM_ML_DSA_MESSAGE 0
+
+/**
+ * The input of ML-DSA is a message's representative mu of 64 bytes, which has the context in it: for millstream_scheme_ml_dsa().
+ */
+#define MILLSTREAM_ML_DSA_REPRESENTATIVE 255
+
+/**
  * Room for any mid-state, in bytes: see millstream_stream_export().
  */
 #define MILLSTREAM_MID_STATE_ROOM 416
@@ -660,6 +670,30 @@ enum millstream_algorithm
      * Random bytes: MILLSTREAM_KIND_RANDOM. It takes no key.
      */
     MILLSTREAM_ALGORITHM_RANDOM = 120,
+    /**
+     * ML-KEM-512 (FIPS 203). Key: the private one, a seed of 64 bytes or 1632 bytes. Public key: 800. Ciphertext: 768. Secret: 32.
+     */
+    MILLSTREAM_ALGORITHM_ML_KEM512 = 121,
+    /**
+     * ML-KEM-768. Key: a seed of 64 bytes or 2400 bytes. Public key: 1184. Ciphertext: 1088. Secret: 32.
+     */
+    MILLSTREAM_ALGORITHM_ML_KEM768 = 122,
+    /**
+     * ML-KEM-1024. Key: a seed of 64 bytes or 3168 bytes. Public key: 1568. Ciphertext: 1568. Secret: 32.
+     */
+    MILLSTREAM_ALGORITHM_ML_KEM1024 = 123,
+    /**
+     * ML-DSA-44 (FIPS 204). Key: the private one, a seed of 32 bytes or 2560 bytes. Public key: 1312. Signature: 2420.
+     */
+    MILLSTREAM_ALGORITHM_ML_DSA44 = 124,
+    /**
+     * ML-DSA-65. Key: a seed of 32 bytes or 4032 bytes. Public key: 1952. Signature: 3309.
+     */
+    MILLSTREAM_ALGORITHM_ML_DSA65 = 125,
+    /**
+     * ML-DSA-87. Key: a seed of 32 bytes or 4896 bytes. Public key: 2592. Signature: 4627.
+     */
+    MILLSTREAM_ALGORITHM_ML_DSA87 = 126,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -756,7 +790,8 @@ enum millstream_kind
      */
     MILLSTREAM_KIND_AGREE = 17,
     /**
-     * Computes the public key that belongs to `key`: it comes as the tag. There is no input.
+     * Computes the public key that belongs to `key`: it comes as the tag. There is no input. In a queue that of ML-KEM and ML-DSA goes to the destination,
+     * and its length is `value`.
      */
     MILLSTREAM_KIND_PUBLIC_KEY = 18,
     /**
@@ -778,6 +813,22 @@ enum millstream_kind
      * `length` is the output's.
      */
     MILLSTREAM_KIND_RANDOM = 22,
+    /**
+     * Signs the input with `key`, a private one of ML-DSA, within the context `iv` of at most 255 bytes, by a scheme of millstream_scheme_ml_dsa(): a
+     * message, in a queue of at most 64 KiB, a digest, or a representative. The signature goes to the same places as that of
+     * MILLSTREAM_KIND_SIGN_RSA.
+     */
+    MILLSTREAM_KIND_SIGN_ML_DSA = 23,
+    /**
+     * Makes a shared secret for the owner of the public key `aad` of ML-KEM, whose parameter set is `algorithm`. The tag is the secret; the
+     * ciphertext goes to the output, which has room for it, and its length is `value`. There is no input; in a batch `length` is the output's.
+     */
+    MILLSTREAM_KIND_ENCAPSULATE = 24,
+    /**
+     * Gets the shared secret from the input, a ciphertext, with `key`, a private one of ML-KEM; the tag is the secret. A ciphertext that was not
+     * made for the key gives a secret that nobody else knows.
+     */
+    MILLSTREAM_KIND_DECAPSULATE = 25,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -919,7 +970,7 @@ typedef struct millstream_operation {
      */
     size_t length;
     /**
-     * Initialisation vector, first counter block, tweak, or nonce.
+     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
      */
     const uint8_t *iv;
     /**
@@ -927,7 +978,7 @@ typedef struct millstream_operation {
      */
     size_t iv_length;
     /**
-     * Associated data, or the mid-state before.
+     * Associated data, or the mid-state before; the public key to encapsulate for.
      */
     const uint8_t *aad;
     /**
@@ -960,8 +1011,8 @@ typedef struct millstream_operation {
      */
     uint8_t reserved[2];
     /**
-     * The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss() and
-     * millstream_scheme_oaep() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
+     * The scheme of a key pair: MILLSTREAM_SCHEME_ECDSA_DETERMINISTIC, MILLSTREAM_SCHEME_RSA_PKCS1, or what millstream_scheme_pss(),
+     * millstream_scheme_oaep() and millstream_scheme_ml_dsa() return; 0 for a hedged nonce of ECDSA and for the bare power of RSA.
      */
     uint32_t scheme;
     /**
@@ -1048,7 +1099,7 @@ typedef struct millstream_request {
      */
     struct millstream_buffer *source;
     /**
-     * The output, as long as the input unless it is RSA's; NULL where there is none.
+     * The output, as long as the input unless it is the result of a key pair; NULL where there is none.
      */
     struct millstream_buffer *destination;
     /**
@@ -1060,7 +1111,7 @@ typedef struct millstream_request {
      */
     size_t more_count;
     /**
-     * Initialisation vector, first counter block, tweak, or nonce.
+     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
      */
     const uint8_t *iv;
     /**
@@ -1068,7 +1119,7 @@ typedef struct millstream_request {
      */
     size_t iv_length;
     /**
-     * Associated data, or the mid-state before.
+     * Associated data, or the mid-state before; the public key to encapsulate for.
      */
     const uint8_t *aad;
     /**
@@ -1130,7 +1181,7 @@ typedef struct millstream_done {
      */
     millstream_status status;
     /**
-     * The checksum, if the operation took one; of RSA the bytes that were written to the destination.
+     * The checksum, if the operation took one; of a key pair the bytes that were written to the destination.
      */
     uint32_t value;
     /**
@@ -1440,9 +1491,18 @@ uint32_t millstream_scheme_pss(millstream_algorithm mask_hash,
 uint32_t millstream_scheme_oaep(millstream_algorithm mask_hash);
 
 /**
+ * Returns the scheme of ML-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, or the number of the function
+ * that made the digest of HashML-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
+ * SHA-384, 3 for SHA-512, 12 for SHAKE256. If `deterministic` is not 0, the signature depends on no random bytes. Returns UINT32_MAX for
+ * another number, which no operation takes.
+ */
+uint32_t millstream_scheme_ml_dsa(uint32_t input,
+                                  uint32_t deterministic);
+
+/**
  * Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
- * of the public key: 32 bytes of Ed25519, a point of a curve, or DER of an RSAPublicKey. It takes a time that depends on what it
- * is given.
+ * of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, or 1312, 1952 or 2592 bytes of ML-DSA, which has a scheme of
+ * millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
  *
  * Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
  * MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
@@ -1457,6 +1517,23 @@ millstream_status millstream_verify_signature(millstream_algorithm algorithm,
                                               size_t length,
                                               const uint8_t *signature,
                                               size_t signature_length);
+
+/**
+ * Verifies a signature of ML-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
+ * millstream_scheme_ml_dsa().
+ *
+ * Fails as millstream_verify_signature(), and with MILLSTREAM_STATUS_PARAMETER for a longer context, or one beside a representative.
+ */
+millstream_status millstream_verify_in_context(millstream_algorithm algorithm,
+                                               const uint8_t *public_key,
+                                               size_t public_key_length,
+                                               uint32_t scheme,
+                                               const uint8_t *context,
+                                               size_t context_length,
+                                               const uint8_t *message,
+                                               size_t length,
+                                               const uint8_t *signature,
+                                               size_t signature_length);
 
 /**
  * The algorithm of a key; MILLSTREAM_ALGORITHM_NONE for NULL.

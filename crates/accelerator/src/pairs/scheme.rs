@@ -150,7 +150,8 @@ impl SignatureScheme {
             }
             SignatureScheme::RsaRaw => (None, Scheme::of(Padding::None).to_bits()),
             SignatureScheme::MlDsa { input, deterministic } => {
-                (None, u32::from(input.number()) << 8 | u32::from(deterministic) * Scheme::DETERMINISTIC)
+                let how = if deterministic { Scheme::DETERMINISTIC } else { 0 };
+                (None, how | (u32::from(input.number()) << 8))
             }
         };
         (word.hash, word.parameter) = (code(hash), parameter);

@@ -66,9 +66,9 @@ fn decapsulations() -> Vec<Case> {
             assert_eq!(status != Status::Ok, test.result.must_fail(), "{name:?}, case {}", test.tc_id);
             // Some cases only say that the input is taken.
             let mac = match (&test.shared_secret, status) {
-                (Some(secret), _) => secret.to_vec(),
+                (Some(secret), Status::Ok) => secret.to_vec(),
                 (None, Status::Ok) => continue,
-                (None, _) => vec![0; mlkem::SECRET],
+                _ => vec![0; mlkem::SECRET],
             };
             // A ciphertext of another length is refused when the word is checked, and a key when it is expanded.
             if status == Status::KeyLength && source.len() != ciphertext_len {

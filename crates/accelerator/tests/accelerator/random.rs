@@ -36,7 +36,8 @@ fn words_get_the_stream<A: Arena + Clone>(arena: A) {
                 places.push((at, len, tag));
             } else {
                 let kind = &kinds[random.below(kinds.len())];
-                if kind.opcode != Opcode::Random {
+                // These draw from the same generator.
+                if !matches!(kind.opcode, Opcode::Random | Opcode::Encapsulate) {
                     let case = random_case(&mut random, kind, 100);
                     let laid = station.lay(&case, tag, FORMS[tag as usize % 4]);
                     station.client.submissions.push(&laid.word.to_words()).expect("room");
