@@ -3033,7 +3033,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__keygen)
-            opts="-b -o -h -V --bits --output --help --version aes aes-xts camellia chacha20-poly1305 hmac tink"
+            opts="-b -o -h -V --bits --output --help --version aes aes-xts camellia chacha20-poly1305 hmac tink age"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -295,7 +295,8 @@ aes-xts\:"AES-XTS, two keys in one\: 256 or 512 bits"
 camellia\:"Camellia\: 128, 192 or 256 bits"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
-tink\:"A keyset of Tink in cleartext JSON, for encrypt'\''s default format\: 128 or 256 bits"))' \
+tink\:"A keyset of Tink in cleartext JSON, for encrypt'\''s default format\: 128 or 256 bits"
+age\:"An identity file of age for ML-KEM-768 and X25519 together, with its recipient in a comment; seal, backup and age take them"))' \
 && ret=0
 ;;
 (token)
@@ -861,7 +862,7 @@ _arguments "${_arguments_options[@]}" : \
 '--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
 '--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
-'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), whose private key opens; may be given several times]:FILE:_files' \
+'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), or with recipients of age, whose private key opens; may be given several times]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '-q[Show no progress bar]' \
@@ -923,7 +924,7 @@ _arguments "${_arguments_options[@]}" : \
 '--token=[The label of that token \[default\: the only one there is\]]:TOKEN:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
 '--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
-'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), whose private key opens; may be given several times]:FILE:_files' \
+'*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), or with recipients of age, whose private key opens; may be given several times]:FILE:_files' \
 '--segment=[The bytes of a segment, which is an object of the store]:SIZE:_default' \
 '--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
 '-q[Show no progress bar]' \
