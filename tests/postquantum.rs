@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use millstream_tests::{OpenSsl, Place, Provider, Side, bytes, run, with_each_openssl};
+use millstream_tests::{OpenSsl, Place, Provider, Service, Side, bytes, run, with_each_openssl};
 
 const SIGNATURES: [&str; 3] = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
 const MECHANISMS: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
@@ -62,7 +62,23 @@ fn changed(place: &Place, from: &str, to: &str) {
 /// Makes, shows, writes and reads keys, and signs files and certificates, with Millstream alone.
 fn keys_signatures_and_certificates(openssl: &OpenSsl) {
     let place = Place::new();
-    let shell = Shell::new(openssl, &place, "millstream", Provider::Millstream);
+    signatures_of(&Shell::new(openssl, &place, "millstream", Provider::Millstream));
+    files_of_mechanisms(&Shell::new(openssl, &place, "mechanisms", Provider::Millstream));
+}
+
+with_each_openssl!(keys_signatures_and_certificates);
+
+/// Does the same where other keys are in a service: these are in the process.
+#[test]
+fn where_other_keys_are_isolated() {
+    let (openssl, place) = (OpenSsl::system(), Place::new());
+    let service = Service::start(&place, &[]);
+    signatures_of(&Shell::new(&openssl, &place, "isolated", Provider::Isolated(&service)));
+    files_of_mechanisms(&Shell::new(&openssl, &place, "mechanisms", Provider::Isolated(&service)));
+}
+
+fn signatures_of(shell: &Shell<'_>) {
+    let place = shell.place;
     place.write("message", bytes(10_000));
     for name in SIGNATURES {
         let counted = name.to_lowercase();
@@ -76,7 +92,7 @@ fn keys_signatures_and_certificates(openssl: &OpenSsl) {
         shell.good("pkeyutl -sign -rawin -inkey key -in message -out signature");
         let verify = "pkeyutl -verify -rawin -pubin -inkey public -in message -sigfile";
         shell.good(&format!("{verify} signature"));
-        changed(&place, "signature", "wrong");
+        changed(place, "signature", "wrong");
         shell.bad(&format!("{verify} wrong"));
         // A key in every form: DER, and encrypted.
         shell.good("pkey -in key -outform DER -out der");
@@ -94,15 +110,16 @@ fn keys_signatures_and_certificates(openssl: &OpenSsl) {
         shell.good("req -in request -verify -noout");
         shell.good("x509 -req -in request -CA root -CAkey root.key -days 2 -extfile leaf.cnf -out leaf");
         shell.good("verify -CAfile root leaf");
-        shell.good("x509 -in leaf -outform DER -out leaf.der");
-        changed(&place, "leaf.der", "wrong");
-        // The last byte is the signature's.
         shell.good("x509 -in leaf -noout -pubkey -out leaf.pub");
         assert_eq!(place.read("leaf.pub"), place.read("public"));
         shell.certificate(name, "other.key", "other");
         shell.bad("verify -CAfile other leaf");
-        shell.side.take().require(&counted, 8, 20_000);
+        shell.side.take().require_local(&counted, 8, 20_000);
     }
+}
+
+fn files_of_mechanisms(shell: &Shell<'_>) {
+    let place = shell.place;
     for name in MECHANISMS {
         shell.good(&format!("genpkey -algorithm {name} -out key"));
         shell.good("pkey -in key -pubout -out public");
@@ -113,8 +130,6 @@ fn keys_signatures_and_certificates(openssl: &OpenSsl) {
         assert_eq!(place.read("again"), place.read("key"));
     }
 }
-
-with_each_openssl!(keys_signatures_and_certificates);
 
 /// What the one has written, the other reads and verifies.
 #[test]
