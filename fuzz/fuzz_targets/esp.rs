@@ -49,8 +49,9 @@ fuzz_target!(|data: &[u8]| {
 
 /// Makes both ends of an association.
 fn ends(suite: &str, extended: &str) -> (Arc<Sa>, Arc<Sa>) {
-    let text =
-        format!("src 192.0.2.1 dst 192.0.2.2\n proto esp spi 0x101 mode tunnel\n {suite}\n replay-window 64 {extended}");
+    let text = format!(
+        "src 192.0.2.1 dst 192.0.2.2\n proto esp spi 0x101 mode tunnel\n {suite}\n replay-window 64 {extended}"
+    );
     let end = |side| {
         let description = parse(&text).expect("a text").states.remove(0);
         let keys = Place::Here.bind(description.suite, &description.keys).expect("keys");

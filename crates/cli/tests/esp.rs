@@ -41,7 +41,16 @@ fn run(test: &str, place: &Place, options: [&str; 2], before: &str, script: &str
     let unshare = |script: &str| {
         // The first process of a namespace of processes takes all others with it.
         let mut command = Command::new("timeout");
-        command.args(["60", "unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"]);
+        command.args([
+            "60",
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--net",
+            "--pid",
+            "--fork",
+            "--kill-child",
+        ]);
         command.args(["--mount-proc", "bash", "-c", script]).current_dir(place.path("."));
         command.env("MILLSTREAM", MILLSTREAM).env("OPTIONS", options[0]).env("OPTIONS_A", options[1]);
         command.stdin(Stdio::null());
@@ -117,7 +126,13 @@ show a; show b
             for direction in ["in", "out"] {
                 assert!(number(report, direction, "packets") >= 26, "{suite}: {report:#}");
             }
-            assert!(report["associations"].as_array().unwrap().iter().all(|sa| sa["dropped"] == serde_json::json!({})));
+            assert!(
+                report["associations"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|sa| sa["dropped"] == serde_json::json!({}))
+            );
         }
         assert_eq!(number(&reports[0], "out", "packets"), number(&reports[1], "in", "packets"));
     }
@@ -128,11 +143,17 @@ show a; show b
 fn keys_change_under_load_and_a_killed_sender_repeats_no_number() {
     let place = Place::new();
     place.key("sa.conf", pair(1, GCM, IN_UDP));
-    place.key("new.conf", pair(2, "aead rfc7539esp(chacha20,poly1305) KEY36 128", IN_UDP));
+    let new = pair(2, "aead rfc7539esp(chacha20,poly1305) KEY36 128", IN_UDP);
+    let (there, back) = new.split_at(new.rfind("src").unwrap());
+    place.key("there.conf", there);
+    place.key("back.conf", back);
+    place.key("new.conf", &new);
     let script = "
 ping -q -c 200 -i 0.005 -W 2 10.2.0.1 > load.log & LOAD=$!
 sleep 0.3
-$MILLSTREAM esp add new.conf --control b.sock; $MILLSTREAM esp add new.conf --control a.sock
+# Both ends can open the new ones before either seals.
+$MILLSTREAM esp add there.conf --control b.sock; $MILLSTREAM esp add back.conf --control a.sock
+$MILLSTREAM esp add there.conf --control a.sock; $MILLSTREAM esp add back.conf --control b.sock
 sleep 0.3
 for end in a b; do $MILLSTREAM esp del 0xc0de0101 --control $end.sock; $MILLSTREAM esp del 0xc0de0102 --control $end.sock; done
 wait $LOAD; grep -q ' 200 received' load.log || { cat load.log; show a; show b; exit 1; }
@@ -259,7 +280,12 @@ begin_service
         all.iter().find(|sa| sa["direction"] == "out").unwrap().clone()
     };
     assert_eq!((&sealing(lost)["has_keys"], &lost["service_losses"]), (&false.into(), &1.into()), "{lost:#}");
-    let dropped = sealing(lost)["dropped"].as_object().unwrap().values().filter_map(|count| count.as_u64()).sum::<u64>();
+    let dropped = sealing(lost)["dropped"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(|count| count.as_u64())
+        .sum::<u64>();
     assert!(dropped >= 5, "{lost:#}");
     assert_eq!(number(back, "out", "packets"), number(before, "out", "packets") + 20, "{back:#}");
 }

@@ -62,7 +62,8 @@ impl Lane {
             return;
         }
         self.0.run(&mut tasks, &grants);
-        let results: Vec<_> = tasks.iter().map(|task| (task.result, task.makes_tag().then_some(task.tag))).collect();
+        let results: Vec<_> =
+            tasks.iter().map(|task| (task.result, task.makes_tag().then_some(task.tag))).collect();
         drop(tasks);
         for (i, (result, tag)) in which.into_iter().zip(results) {
             jobs[i].result = result;

@@ -61,9 +61,8 @@ impl Flow {
         if len > packet.len() {
             return None;
         }
-        let address = |at: usize| -> Option<IpAddr> {
-            Some(Ipv6Addr::from(*header[at..].first_chunk::<16>()?).into())
-        };
+        let address =
+            |at: usize| -> Option<IpAddr> { Some(Ipv6Addr::from(*header[at..].first_chunk::<16>()?).into()) };
         Some(Flow {
             source: address(8)?,
             destination: address(24)?,
@@ -151,7 +150,8 @@ pub fn too_big(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let is_later = u16::from_be_bytes([packet[6] & 0x1f, packet[7]]) != 0;
             let header_len = usize::from(packet[0] & 15) * 4;
-            let is_error = flow.protocol == 1 && packet.get(header_len).is_none_or(|kind| !matches!(kind, 0 | 8));
+            let is_error =
+                flow.protocol == 1 && packet.get(header_len).is_none_or(|kind| !matches!(kind, 0 | 8));
             if flow.may_be_cut || is_later || is_error || !is_host(source.into()) {
                 return None;
             }
@@ -207,7 +207,8 @@ mod tests {
 
     fn v4(class: u8, len: usize, flags: u8) -> Vec<u8> {
         let len16 = (len as u16).to_be_bytes();
-        let mut packet = vec![0x45, class, len16[0], len16[1], 0, 1, flags, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let mut packet =
+            vec![0x45, class, len16[0], len16[1], 0, 1, flags, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let sum = checksum(&[&packet]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
         packet.resize(len, 0xab);

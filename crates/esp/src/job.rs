@@ -62,7 +62,12 @@ impl Job {
     ///
     /// # Errors
     /// The packet, and the [`Fate`] that it is dropped for; it is counted.
-    pub fn open(sa: &Arc<Sa>, packet: Packet, class: u8, from: Option<SocketAddr>) -> Result<Self, (Packet, Fate)> {
+    pub fn open(
+        sa: &Arc<Sa>,
+        packet: Packet,
+        class: u8,
+        from: Option<SocketAddr>,
+    ) -> Result<Self, (Packet, Fate)> {
         match receive(sa, packet.data()) {
             Ok((keys, number)) => {
                 let (sa, result) = (sa.clone(), Ok(()));
@@ -218,7 +223,8 @@ fn frame(sa: &Sa, packet: &mut Packet) -> Result<(Arc<Keys>, u64, Flow), Fate> {
 /// Checks the shape of a packet that has arrived, and finds its number.
 fn receive(sa: &Sa, packet: &[u8]) -> Result<(Arc<Keys>, u64), Fate> {
     let suite = sa.suite();
-    let payload = packet.len().checked_sub(HEADER + suite.iv_len() + suite.tag_len()).ok_or(Fate::Malformed)?;
+    let payload =
+        packet.len().checked_sub(HEADER + suite.iv_len() + suite.tag_len()).ok_or(Fate::Malformed)?;
     if payload == 0 || !payload.is_multiple_of(suite.block_len()) {
         return Err(Fate::Malformed);
     }

@@ -32,7 +32,8 @@ impl Keys {
     pub fn here(suite: Suite, material: &KeyMaterial) -> Result<Self, millstream::Error> {
         let features = millstream::features()?;
         let cipher = Key::new(features, suite.algorithm(), &material.cipher)?;
-        let auth = suite.auth().map(|auth| Key::new(features, auth.algorithm(), &material.auth)).transpose()?;
+        let auth =
+            suite.auth().map(|auth| Key::new(features, auth.algorithm(), &material.auth)).transpose()?;
         Ok(Keys {
             cipher: Bound::Here(cipher),
             auth: auth.map(Bound::Here),

@@ -59,8 +59,8 @@ mod workers;
 
 pub use compute::Lane;
 pub use description::{
-    Description, Direction, Encapsulation, KeyMaterial, Limit, Limits, Policy, PolicyDirection, Prefix, Selector,
-    Template,
+    Description, Direction, Encapsulation, KeyMaterial, Limit, Limits, Policy, PolicyDirection, Prefix,
+    Selector, Template,
 };
 pub use fate::{Counters, Fate};
 pub use ip::{Flow, too_big};

@@ -70,9 +70,10 @@ impl Service {
     /// Returns true if the grant has ended.
     pub fn is_lost(&self) -> bool {
         let state = self.lock();
-        state.accelerator.as_ref().is_none_or(|accelerator| {
-            !matches!(accelerator.state(), millstream::isolated::GrantState::Live)
-        })
+        state
+            .accelerator
+            .as_ref()
+            .is_none_or(|accelerator| !matches!(accelerator.state(), millstream::isolated::GrantState::Live))
     }
 
     /// Attaches again after the grant has ended. Keys that it had are gone, so they have to be bound again.

@@ -56,8 +56,11 @@ impl Sa {
     /// Makes an association. Its keys are bound already, and what the description has of them is zeroised.
     pub fn new(mut description: Description, keys: Keys, side: Side) -> Result<Self, millstream::Error> {
         let fingerprint = description.keys.fingerprint(description.suite)?;
-        description.keys =
-            KeyMaterial { cipher: Zeroizing::default(), salt: Zeroizing::default(), auth: Zeroizing::default() };
+        description.keys = KeyMaterial {
+            cipher: Zeroizing::default(),
+            salt: Zeroizing::default(),
+            auth: Zeroizing::default(),
+        };
         let state = match side {
             Side::In { top } => {
                 let top = top.max(description.last_accepted);
@@ -229,7 +232,8 @@ impl KeyMaterial {
     /// When `MILLSTREAM_HWCAP` can't be understood.
     pub fn fingerprint(&self, suite: Suite) -> Result<[u8; 16], millstream::Error> {
         let key = Zeroizing::new([&self.cipher[..], &self.salt[..suite.salt_len()]].concat());
-        let key = millstream::hmac::HmacKey::new(millstream::features()?, millstream::hash::Hash::Sha256, &key);
+        let key =
+            millstream::hmac::HmacKey::new(millstream::features()?, millstream::hash::Hash::Sha256, &key);
         let digest = key.sign(format!("millstream esp sequence numbers {:?}", suite.cipher()).as_bytes());
         let mut fingerprint = [0; 16];
         fingerprint.copy_from_slice(&digest.as_ref()[..16]);

@@ -41,7 +41,9 @@ pub enum TableError {
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TableError::Exists(spi) => write!(f, "there is an association {spi:#010x} already; delete it first"),
+            TableError::Exists(spi) => {
+                write!(f, "there is an association {spi:#010x} already; delete it first")
+            }
             TableError::SameKey { spi, other } => write!(
                 f,
                 "associations {spi:#010x} and {other:#010x} have the same key, so vectors would repeat: each direction has a key of its own"
@@ -67,9 +69,8 @@ impl Table {
         let taken = match direction {
             Direction::In => self.inbound.contains_key(&spi),
             Direction::Out => {
-                let is_same = |sa: &Arc<Sa>| {
-                    sa.facts().spi == spi && sa.facts().destination == description.destination
-                };
+                let is_same =
+                    |sa: &Arc<Sa>| sa.facts().spi == spi && sa.facts().destination == description.destination;
                 self.outbound.iter().any(is_same)
             }
         };

@@ -155,7 +155,12 @@ mod tests {
                         if extended && number as u32 == 0 {
                             assert!(number >> 32 > 0);
                         }
-                        assert_eq!(inferred, expected.map(|()| number), "{size} {number} top {}", window.top());
+                        assert_eq!(
+                            inferred,
+                            expected.map(|()| number),
+                            "{size} {number} top {}",
+                            window.top()
+                        );
                     }
                     assert_eq!(window.take(number), expected, "{size} {number} top {}", window.top());
                     if expected.is_ok() {

@@ -52,12 +52,8 @@ impl Workers {
     /// # Errors
     /// The system's, when a thread can't be started.
     pub fn start(place: Place, workers: usize) -> io::Result<Self> {
-        let pool = Arc::new(Pool {
-            place,
-            workers,
-            waiting: Mutex::new(Waiting::default()),
-            more: Condvar::new(),
-        });
+        let pool =
+            Arc::new(Pool { place, workers, waiting: Mutex::new(Waiting::default()), more: Condvar::new() });
         let mut started = Workers { pool: pool.clone(), threads: Vec::new() };
         for number in 0..workers {
             let pool = pool.clone();

@@ -148,7 +148,9 @@ mod tests {
         assert_eq!(Records::open(&path).err().unwrap().kind(), io::ErrorKind::ResourceBusy);
         drop(records);
         let records = Records::open(&path).unwrap();
-        for broken in ["", "millstream-esp-1", "millstream-esp-1 5", "millstream-esp-1 5 6", "millstream-esp-1 -5 6\n"] {
+        for broken in
+            ["", "millstream-esp-1", "millstream-esp-1 5", "millstream-esp-1 5 6", "millstream-esp-1 -5 6\n"]
+        {
             fs::write(&record.path, broken).unwrap();
             let error = records.find([7; 16], Direction::Out).err().unwrap();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{broken:?}");

@@ -29,7 +29,8 @@ pub(super) fn json(plane: &Plane) -> Value {
 fn association(sa: &Sa) -> Value {
     let facts = sa.facts();
     let suite = facts.suite;
-    let (cipher, auth) = (suite.cipher().name(), suite.auth().map(|auth| format!("hmac-{}", auth.hash_name())));
+    let (cipher, auth) =
+        (suite.cipher().name(), suite.auth().map(|auth| format!("hmac-{}", auth.hash_name())));
     json!({
         "spi": format!("{:#010x}", facts.spi),
         "direction": if sa.direction() == Direction::In { "in" } else { "out" },
@@ -53,7 +54,12 @@ fn association(sa: &Sa) -> Value {
 }
 
 fn dropped(counters: &Counters) -> Value {
-    Value::Object(counters.all_dropped().map(|(fate, count)| (fate.name().to_owned(), count.into())).collect::<Map<_, _>>())
+    Value::Object(
+        counters
+            .all_dropped()
+            .map(|(fate, count)| (fate.name().to_owned(), count.into()))
+            .collect::<Map<_, _>>(),
+    )
 }
 
 /// Formats a report for people.

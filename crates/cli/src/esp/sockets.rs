@@ -92,7 +92,9 @@ impl Socket {
         let received = match received {
             Ok(received) => received,
             // A peer's "port unreachable" is told once, and concerns no packet that comes.
-            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => {
+            Err(
+                Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH,
+            ) => {
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -120,9 +122,16 @@ impl Socket {
     /// The system's.
     pub(super) fn send(&self, packet: &[u8], class: u8, to: SocketAddr) -> io::Result<()> {
         let wide = i32::from(class);
-        let class = if to.is_ipv4() { ControlMessage::Ipv4Tos(&class) } else { ControlMessage::Ipv6TClass(&wide) };
+        let class =
+            if to.is_ipv4() { ControlMessage::Ipv4Tos(&class) } else { ControlMessage::Ipv6TClass(&wide) };
         let to = SockaddrStorage::from(to);
-        sendmsg(self.descriptor.as_raw_fd(), &[IoSlice::new(packet)], &[class], MsgFlags::empty(), Some(&to))?;
+        sendmsg(
+            self.descriptor.as_raw_fd(),
+            &[IoSlice::new(packet)],
+            &[class],
+            MsgFlags::empty(),
+            Some(&to),
+        )?;
         Ok(())
     }
 }

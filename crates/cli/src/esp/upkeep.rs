@@ -71,7 +71,8 @@ impl Quiet {
     /// Sends a keep-alive for each that was quiet for so long (RFC 3948 §4).
     fn keep_alive(&mut self, plane: &Plane, limit: Duration) {
         let table = plane.table();
-        let in_udp = table.all().filter(|sa| sa.direction() == Direction::Out && sa.facts().encapsulation.is_some());
+        let in_udp =
+            table.all().filter(|sa| sa.direction() == Direction::Out && sa.facts().encapsulation.is_some());
         let mut now = HashMap::new();
         for sa in in_udp {
             let packets = sa.counters().packets();

@@ -79,7 +79,9 @@ fn template(entry: &mut Entry<'_>) -> Result<Template, TextError> {
             ("dst", _) => {
                 template.destination = Some(address(value)?).filter(|address| !address.is_unspecified());
             }
-            ("spi", word) => template.spi = number(Token { word: word.split('(').next().unwrap_or(word), ..value })?,
+            ("spi", word) => {
+                template.spi = number(Token { word: word.split('(').next().unwrap_or(word), ..value })?
+            }
             ("reqid", word) => {
                 template.reqid = number(Token { word: word.split('(').next().unwrap_or(word), ..value })?;
             }

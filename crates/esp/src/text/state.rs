@@ -98,7 +98,8 @@ impl<'t> Parts<'t> {
             }
             "reqid" => {
                 let value = entry.after(token)?;
-                self.reqid = number(Token { word: value.word.split('(').next().unwrap_or_default(), ..value })?;
+                self.reqid =
+                    number(Token { word: value.word.split('(').next().unwrap_or_default(), ..value })?;
             }
             "dir" => {
                 self.direction = Some(match entry.after(token)?.word {
@@ -154,7 +155,8 @@ impl<'t> Parts<'t> {
 
     fn algorithm(&mut self, entry: &mut Entry<'t>, token: Token<'t>) -> Result<(), TextError> {
         let name = entry.after(token)?;
-        let secret = entry.after(name).map_err(|_| name.error(format!("{} needs a key", shown(name.word))))?;
+        let secret =
+            entry.after(name).map_err(|_| name.error(format!("{} needs a key", shown(name.word))))?;
         // `ip -s` prints the bits of a key behind it.
         if entry.peek().is_some_and(|next| next.word.starts_with('(')) {
             entry.next();
@@ -220,7 +222,14 @@ impl<'t> Parts<'t> {
                 || token.word.len() == 8 && token.word.bytes().all(|byte| byte.is_ascii_hexdigit())
                 || matches!(
                     token.word.trim_end_matches(','),
-                    "context:" | "seq" | "oseq" | "seq-hi" | "oseq-hi" | "replay_window" | "bitmap-length" | "bitmap"
+                    "context:"
+                        | "seq"
+                        | "oseq"
+                        | "seq-hi"
+                        | "oseq-hi"
+                        | "replay_window"
+                        | "bitmap-length"
+                        | "bitmap"
                 );
             if token.line != line && !(extended && of_context) {
                 return Ok(());
@@ -344,7 +353,10 @@ fn auth(name: Token<'_>, bits: Option<usize>) -> Result<Auth, TextError> {
         Some(bits) if bits == takes => Ok(auth),
         // `auth` alone means 96 bits, which is right for SHA-1 alone: the kernel's for SHA-256 is that of a draft.
         None if auth == Auth::Sha1 => Ok(auth),
-        _ => Err(name.error(format!("{} has a tag of {takes} bits: say auth-trunc {0} KEY {takes}", name.word))),
+        _ => {
+            Err(name
+                .error(format!("{} has a tag of {takes} bits: say auth-trunc {0} KEY {takes}", name.word)))
+        }
     }
 }
 
@@ -403,7 +415,11 @@ fn lifetime(limits: &mut Limits, entry: &mut Entry<'_>, token: Token<'_>) -> Res
                 "packets)" => limit.packets = amount,
                 "sec)" if !uses => limit.seconds = amount.filter(|seconds| *seconds > 0),
                 "sec)" if amount.is_none_or(|seconds| seconds == 0) => {}
-                "sec)" => return Err(next.error("a lifetime counts from when the association was added: expire add")),
+                "sec)" => {
+                    return Err(
+                        next.error("a lifetime counts from when the association was added: expire add")
+                    );
+                }
                 _ => return Err(next.error(format!("{}: no limit", shown(text)))),
             }
         }

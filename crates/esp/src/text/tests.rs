@@ -85,7 +85,10 @@ src ::/0 dst ::/0
 fn faults_are_told_by_their_lines() {
     let secret = "0x000102030405060708090a0b0c0d0e0f10111213";
     let with = |line: &str| {
-        format!("src 192.0.2.1 dst 192.0.2.2\n proto esp spi 0x101 mode tunnel\n {}\n", line.replace("KEY", secret))
+        format!(
+            "src 192.0.2.1 dst 192.0.2.2\n proto esp spi 0x101 mode tunnel\n {}\n",
+            line.replace("KEY", secret)
+        )
     };
     let gcm = "aead rfc4106(gcm(aes)) KEY 128";
     assert!(parse(&with(gcm)).is_ok());

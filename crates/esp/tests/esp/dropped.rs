@@ -84,7 +84,11 @@ fn an_authentic_packet_needs_an_inner_one() {
     let mut long = inner(&mut random, 61);
     long[3] = 40;
     let sealed = seal(&sealing, &[long]);
-    assert_eq!(sealed[0].len(), sealing.facts().suite.sealed_len(40), "padding behind the packet does not go out");
+    assert_eq!(
+        sealed[0].len(),
+        sealing.facts().suite.sealed_len(40),
+        "padding behind the packet does not go out"
+    );
     assert_eq!(open(&opening, &sealed)[0].as_ref().map(Vec::len), Ok(40));
     for packet in [&b""[..], b"short", &[0x45; 30], &[0; 60]] {
         let refused = Job::seal(&sealing, Packet::from_slice(packet)).map(|_| ()).map_err(|(_, fate)| fate);
@@ -133,7 +137,8 @@ fn without_keys_packets_are_counted_and_with_them_they_go_on() {
 #[test]
 fn keys_change_without_loss() {
     let all = suites();
-    let (old, new) = (described(&all[0].line, ""), described(&all[3].line, "").replace("c0de0001", "c0de0002"));
+    let (old, new) =
+        (described(&all[0].line, ""), described(&all[3].line, "").replace("c0de0001", "c0de0002"));
     let mut leaving = Table::default();
     let mut arriving = Table::default();
     let packet = inner(&mut Random::new(9), 100);
@@ -194,10 +199,13 @@ src 10.9.0.0/16 dst 10.0.0.0/8 proto udp\n dir in tmpl reqid 2\n",
     assert_eq!(leaves([10, 8, 9, 1]), Err(Fate::NoSa));
     // The other end seals what the policy admits, and what it does not.
     let peer = out(&other, 1);
-    let sealed = seal(&peer, &[packet([10, 9, 1, 1], [10, 1, 0, 1], 17), packet([10, 9, 1, 1], [10, 1, 0, 1], 6)]);
+    let sealed =
+        seal(&peer, &[packet([10, 9, 1, 1], [10, 1, 0, 1], 17), packet([10, 9, 1, 1], [10, 1, 0, 1], 6)]);
     let opening = table.for_arrived(&sealed[0]).unwrap();
-    let mut jobs: Vec<Job> =
-        sealed.iter().map(|packet| Job::open(opening, Packet::from_slice(packet), 0, None).unwrap()).collect();
+    let mut jobs: Vec<Job> = sealed
+        .iter()
+        .map(|packet| Job::open(opening, Packet::from_slice(packet), 0, None).unwrap())
+        .collect();
     Lane::new(&Place::Here).run(&mut jobs);
     let ends: Vec<_> = jobs.iter_mut().map(|job| job.finish(|sa, flow| table.admits(sa, flow))).collect();
     assert_eq!(ends, [Ok(()), Err(Fate::Policy)]);

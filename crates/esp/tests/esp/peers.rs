@@ -57,7 +57,10 @@ pub fn end(text: &str, side: Side) -> Arc<Sa> {
 
 pub fn out(text: &str, first: u64) -> Arc<Sa> {
     let extended = text.contains("esn");
-    end(text, Side::Out { numbers: Numbers::new(first, extended, Box::new(FreshKey)), vectors: 0x0123_4567_89ab })
+    end(
+        text,
+        Side::Out { numbers: Numbers::new(first, extended, Box::new(FreshKey)), vectors: 0x0123_4567_89ab },
+    )
 }
 
 pub fn into(text: &str, top: u64) -> Arc<Sa> {
@@ -83,7 +86,8 @@ pub fn inner(random: &mut Random, len: usize) -> Vec<u8> {
 
 /// Seals packets in one batch.
 pub fn seal(sa: &Arc<Sa>, packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let begin = |packet: &Vec<u8>| Job::seal(sa, Packet::from_slice(packet)).map_err(|(_, fate)| fate).unwrap();
+    let begin =
+        |packet: &Vec<u8>| Job::seal(sa, Packet::from_slice(packet)).map_err(|(_, fate)| fate).unwrap();
     let mut jobs: Vec<Job> = packets.iter().map(begin).collect();
     Lane::new(&Place::Here).run(&mut jobs);
     for job in &mut jobs {

@@ -30,7 +30,10 @@ fn scapy_opens_what_is_sealed_and_the_other_way_round() {
                 continue;
             }
             // Nor does it open what has a shorter tag than 16 bytes; what it seals is cut here.
-            let cut = suite.name.starts_with("gcm").then(|| 16 - suite.name.rsplit('-').next().unwrap().parse::<usize>().unwrap());
+            let cut = suite
+                .name
+                .starts_with("gcm")
+                .then(|| 16 - suite.name.rsplit('-').next().unwrap().parse::<usize>().unwrap());
             let cut = cut.unwrap_or(0);
             let text = described(&suite.line, more);
             let first = if more.is_empty() { 1 } else { 5 << 32 };
@@ -49,12 +52,8 @@ fn scapy_opens_what_is_sealed_and_the_other_way_round() {
             }
         }
     }
-    let mut peer = Command::new(PYTHON)
-        .args(["-c", PEER])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut peer =
+        Command::new(PYTHON).args(["-c", PEER]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = peer.stdin.take().unwrap();
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
     let ended = peer.wait_with_output().unwrap();
