@@ -74,18 +74,11 @@ impl fmt::Display for Fate {
 impl std::error::Error for Fate {}
 
 /// Counters of packets that went through, and of those that were dropped, by reason.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Counters {
     packets: AtomicU64,
     bytes: AtomicU64,
     dropped: [AtomicU64; Fate::ALL.len()],
-}
-
-impl Default for Counters {
-    fn default() -> Self {
-        const ZERO: AtomicU64 = AtomicU64::new(0);
-        Counters { packets: ZERO, bytes: ZERO, dropped: [ZERO; Fate::ALL.len()] }
-    }
 }
 
 impl Counters {

@@ -10,7 +10,7 @@ use crate::suite::Suite;
 /// A key that is bound to whatever computes with it.
 pub(crate) enum Bound {
     /// It is in this process.
-    Here(Key),
+    Here(Box<Key>),
     /// A worker holds it.
     Worker(KeyHandle),
 }
@@ -35,8 +35,8 @@ impl Keys {
         let auth =
             suite.auth().map(|auth| Key::new(features, auth.algorithm(), &material.auth)).transpose()?;
         Ok(Keys {
-            cipher: Bound::Here(cipher),
-            auth: auth.map(Bound::Here),
+            cipher: Bound::Here(Box::new(cipher)),
+            auth: auth.map(|key| Bound::Here(Box::new(key))),
             salt: material.salt.clone(),
             grant: None,
         })

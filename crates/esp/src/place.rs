@@ -106,7 +106,7 @@ pub(crate) enum Computer {
     Worker {
         service: Arc<Service>,
         /// A queue of the grant with this number.
-        queue: Option<(u64, Queue)>,
+        queue: Option<(u64, Box<Queue>)>,
     },
 }
 
@@ -119,7 +119,7 @@ impl Computer {
         if stale {
             // The old queue goes first, so that its grant can end.
             *queue = None;
-            *queue = current.and_then(|(number, accelerator)| Some((number, accelerator.queue().ok()?)));
+            *queue = current.and_then(|(number, accelerator)| Some((number, Box::new(accelerator.queue().ok()?))));
         }
         let Some((number, queue)) = queue else {
             tasks.iter_mut().for_each(|task| task.result = Err(Fate::NoKey));

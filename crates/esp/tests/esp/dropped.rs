@@ -154,7 +154,7 @@ fn keys_change_without_loss() {
     sealed.rotate_left(7);
     for packet in &sealed {
         let sa = arriving.for_arrived(packet).unwrap();
-        assert!(open(sa, &[packet.clone()])[0].is_ok());
+        assert!(open(sa, std::slice::from_ref(packet))[0].is_ok());
     }
     assert!(leaving.remove(0xc0de_0001, None).is_some() && arriving.remove(0xc0de_0001, None).is_some());
     assert_eq!(arriving.for_arrived(&sealed[19]).map(|_| ()).unwrap_err(), Fate::NoSa);

@@ -36,7 +36,7 @@ fn scapy_opens_what_is_sealed_and_the_other_way_round() {
                 .then(|| 16 - suite.name.rsplit('-').next().unwrap().parse::<usize>().unwrap());
             let cut = cut.unwrap_or(0);
             let text = described(&suite.line, more);
-            let first = if more.is_empty() { 1 } else { 5 << 32 };
+            let first = if more.is_empty() { 1 } else { (5 << 32) + 1 };
             let sealing = out(&text, first);
             let packets: Vec<_> = (30..75).chain([1300]).map(|len| inner(&mut random, len)).collect();
             let sealed = seal(&sealing, &packets);
