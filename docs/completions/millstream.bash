@@ -49,6 +49,9 @@ _millstream_words() {
             millstream,encrypt)
                 cmd="millstream__subcmd__encrypt"
                 ;;
+            millstream,esp)
+                cmd="millstream__subcmd__esp"
+                ;;
             millstream,help)
                 cmd="millstream__subcmd__help"
                 ;;
@@ -181,6 +184,36 @@ _millstream_words() {
             millstream__subcmd__columns__subcmd__help,seal)
                 cmd="millstream__subcmd__columns__subcmd__help__subcmd__seal"
                 ;;
+            millstream__subcmd__esp,add)
+                cmd="millstream__subcmd__esp__subcmd__add"
+                ;;
+            millstream__subcmd__esp,del)
+                cmd="millstream__subcmd__esp__subcmd__del"
+                ;;
+            millstream__subcmd__esp,help)
+                cmd="millstream__subcmd__esp__subcmd__help"
+                ;;
+            millstream__subcmd__esp,run)
+                cmd="millstream__subcmd__esp__subcmd__run"
+                ;;
+            millstream__subcmd__esp,show)
+                cmd="millstream__subcmd__esp__subcmd__show"
+                ;;
+            millstream__subcmd__esp__subcmd__help,add)
+                cmd="millstream__subcmd__esp__subcmd__help__subcmd__add"
+                ;;
+            millstream__subcmd__esp__subcmd__help,del)
+                cmd="millstream__subcmd__esp__subcmd__help__subcmd__del"
+                ;;
+            millstream__subcmd__esp__subcmd__help,help)
+                cmd="millstream__subcmd__esp__subcmd__help__subcmd__help"
+                ;;
+            millstream__subcmd__esp__subcmd__help,run)
+                cmd="millstream__subcmd__esp__subcmd__help__subcmd__run"
+                ;;
+            millstream__subcmd__esp__subcmd__help,show)
+                cmd="millstream__subcmd__esp__subcmd__help__subcmd__show"
+                ;;
             millstream__subcmd__help,agent)
                 cmd="millstream__subcmd__help__subcmd__agent"
                 ;;
@@ -213,6 +246,9 @@ _millstream_words() {
                 ;;
             millstream__subcmd__help,encrypt)
                 cmd="millstream__subcmd__help__subcmd__encrypt"
+                ;;
+            millstream__subcmd__help,esp)
+                cmd="millstream__subcmd__help__subcmd__esp"
                 ;;
             millstream__subcmd__help,help)
                 cmd="millstream__subcmd__help__subcmd__help"
@@ -300,6 +336,18 @@ _millstream_words() {
                 ;;
             millstream__subcmd__help__subcmd__columns,seal)
                 cmd="millstream__subcmd__help__subcmd__columns__subcmd__seal"
+                ;;
+            millstream__subcmd__help__subcmd__esp,add)
+                cmd="millstream__subcmd__help__subcmd__esp__subcmd__add"
+                ;;
+            millstream__subcmd__help__subcmd__esp,del)
+                cmd="millstream__subcmd__help__subcmd__esp__subcmd__del"
+                ;;
+            millstream__subcmd__help__subcmd__esp,run)
+                cmd="millstream__subcmd__help__subcmd__esp__subcmd__run"
+                ;;
+            millstream__subcmd__help__subcmd__esp,show)
+                cmd="millstream__subcmd__help__subcmd__esp__subcmd__show"
                 ;;
             millstream__subcmd__help__subcmd__key,copy)
                 cmd="millstream__subcmd__help__subcmd__key__subcmd__copy"
@@ -455,7 +503,7 @@ _millstream_words() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns digest mac man completions help"
+            opts="-h -V --help --version caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1718,8 +1766,210 @@ _millstream_words() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__esp)
+            opts="-h -V --help --version run add del show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__add)
+            opts="-h -V --control --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --control)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__del)
+            opts="-h -V --control --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --control)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help)
+            opts="run add del show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help__subcmd__del)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__run)
+            opts="-n -h -V --sa --state --tun --workers --mtu --keepalive --isolated --socket --control --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --sa)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tun)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mtu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keepalive)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --control)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__esp__subcmd__show)
+            opts="-h -V --json --control --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --control)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__help)
-            opts="caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns digest mac man completions help"
+            opts="caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2029,6 +2279,76 @@ _millstream_words() {
         millstream__subcmd__help__subcmd__encrypt)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__esp)
+            opts="run add del show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__esp__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__esp__subcmd__del)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__esp__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__esp__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -1279,6 +1279,111 @@ esac
     ;;
 esac
 ;;
+(esp)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream__subcmd__esp_commands" \
+"*::: :->esp" \
+&& ret=0
+
+    case $state in
+    (esp)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-esp-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'--sa=[The file with associations and policies; others may be added later]:FILE:_files' \
+'--state=[The folder that has the sequence numbers of keys \[default\: the file'\''s name with .state behind it\]]:FOLDER:_files' \
+'--tun=[The name of the TUN device]:NAME:_default' \
+'-n+[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
+'--workers=[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
+'--mtu=[The longest outer packet, in bytes]:BYTES:_default' \
+'--keepalive=[The seconds after which a keep-alive is sent where nothing else was; 0 for none]:SECONDS:_default' \
+'--socket=[The socket of the service \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'--isolated[Hold the keys in the service]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(add)
+_arguments "${_arguments_options[@]}" : \
+'--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'::file -- The file that describes them \[default\: standard input\]:_default' \
+&& ret=0
+;;
+(del)
+_arguments "${_arguments_options[@]}" : \
+'--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':spi -- The SPI, as 0xc0de0001:_default' \
+'::destination -- The outer destination, where several associations have this SPI:_default' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'--json[Write JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__esp__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-esp-help-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(del)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 '-a+[The algorithm; -l lists them]:ALGORITHM:(sha1 md5 sha224 sha256 sha384 sha512 sha512_256 sha3_224 sha3_256 sha3_384 sha3_512 crc32 crc32c)' \
@@ -1616,6 +1721,38 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(esp)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help__subcmd__esp_commands" \
+"*::: :->esp" \
+&& ret=0
+
+    case $state in
+    (esp)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-esp-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(del)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1672,6 +1809,7 @@ _millstream_commands() {
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
 'columns:Hash, seal and open columns of tables' \
+'esp:Carry packets of IPsec'\''s ESP, where the kernel can'\''t' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -1895,6 +2033,73 @@ _millstream__subcmd__encrypt_commands() {
     local commands; commands=()
     _describe -t commands 'millstream encrypt commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__esp_commands] )) ||
+_millstream__subcmd__esp_commands() {
+    local commands; commands=(
+'run:Carry packets until a signal comes' \
+'add:Add associations and policies to a running data plane' \
+'del:Remove an association from a running data plane' \
+'show:Show the associations of a running data plane, and its counters' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream esp commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__add_commands] )) ||
+_millstream__subcmd__esp__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp add commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__del_commands] )) ||
+_millstream__subcmd__esp__subcmd__del_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp del commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help_commands] )) ||
+_millstream__subcmd__esp__subcmd__help_commands() {
+    local commands; commands=(
+'run:Carry packets until a signal comes' \
+'add:Add associations and policies to a running data plane' \
+'del:Remove an association from a running data plane' \
+'show:Show the associations of a running data plane, and its counters' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream esp help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help__subcmd__add_commands] )) ||
+_millstream__subcmd__esp__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp help add commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help__subcmd__del_commands] )) ||
+_millstream__subcmd__esp__subcmd__help__subcmd__del_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp help del commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__esp__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help__subcmd__run_commands] )) ||
+_millstream__subcmd__esp__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp help run commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__help__subcmd__show_commands] )) ||
+_millstream__subcmd__esp__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp help show commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__run_commands] )) ||
+_millstream__subcmd__esp__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp run commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__esp__subcmd__show_commands] )) ||
+_millstream__subcmd__esp__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream esp show commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help_commands] )) ||
 _millstream__subcmd__help_commands() {
     local commands; commands=(
@@ -1922,6 +2127,7 @@ _millstream__subcmd__help_commands() {
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
 'columns:Hash, seal and open columns of tables' \
+'esp:Carry packets of IPsec'\''s ESP, where the kernel can'\''t' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'man:Write the manual pages into a directory' \
@@ -2052,6 +2258,36 @@ _millstream__subcmd__help__subcmd__doctor_commands() {
 _millstream__subcmd__help__subcmd__encrypt_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help encrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__esp_commands] )) ||
+_millstream__subcmd__help__subcmd__esp_commands() {
+    local commands; commands=(
+'run:Carry packets until a signal comes' \
+'add:Add associations and policies to a running data plane' \
+'del:Remove an association from a running data plane' \
+'show:Show the associations of a running data plane, and its counters' \
+    )
+    _describe -t commands 'millstream help esp commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__esp__subcmd__add_commands] )) ||
+_millstream__subcmd__help__subcmd__esp__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help esp add commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__esp__subcmd__del_commands] )) ||
+_millstream__subcmd__help__subcmd__esp__subcmd__del_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help esp del commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__esp__subcmd__run_commands] )) ||
+_millstream__subcmd__help__subcmd__esp__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help esp run commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__esp__subcmd__show_commands] )) ||
+_millstream__subcmd__help__subcmd__esp__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help esp show commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__help_commands] )) ||
 _millstream__subcmd__help__subcmd__help_commands() {

@@ -8,6 +8,7 @@ mod codes;
 mod commands;
 mod doctor;
 pub mod error;
+mod esp;
 mod exact;
 mod hex;
 pub mod input;

@@ -8,6 +8,8 @@ mod columns;
 mod control_words;
 #[path = "../../fuzz_targets/control_words_t2.rs"]
 mod control_words_t2;
+#[path = "../../fuzz_targets/esp.rs"]
+mod esp;
 #[path = "../../fuzz_targets/headers.rs"]
 mod headers;
 #[path = "../../fuzz_targets/images.rs"]

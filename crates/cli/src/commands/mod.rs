@@ -26,6 +26,7 @@ mod decrypt;
 mod digest;
 mod doctor;
 mod encrypt;
+mod esp;
 mod isolated;
 mod key;
 mod keygen;
@@ -92,6 +93,7 @@ enum Command {
     Open(Box<seal::Open>),
     Backup(Box<backup::Command>),
     Columns(Box<columns::Command>),
+    Esp(Box<esp::Command>),
     Digest(digest::Digest),
     Mac(mac::Mac),
     Man(man::Man),
@@ -126,6 +128,7 @@ impl Command {
             Command::Open(command) => command.run(context),
             Command::Backup(command) => command.run(context),
             Command::Columns(command) => command.run(context),
+            Command::Esp(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),
@@ -191,6 +194,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Serve(_)
             | Command::Worker(_)
             | Command::Run(_)
+            | Command::Esp(_)
             | Command::Compare(_)
             | Command::Trace(_)
             | Command::Sparc(_)

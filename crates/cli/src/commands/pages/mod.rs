@@ -3,6 +3,7 @@
 mod backup;
 mod columns;
 mod doctor;
+mod esp;
 mod files;
 mod keys;
 mod programs;
@@ -12,6 +13,7 @@ mod speed;
 pub use backup::{BACKUP, OPEN, SEAL};
 pub use columns::COLUMNS;
 pub use doctor::DOCTOR;
+pub use esp::ESP;
 pub use files::{DECRYPT, DIGEST, ENCRYPT, KEYGEN, MAC};
 pub use keys::{AGENT, KEY, TOKEN};
 pub use programs::{COMPARE, OPENSSL_CONF, RUN, SPARC, TRACE};

@@ -1,0 +1,201 @@
+//! `millstream esp`: IPsec's ESP in user space.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use millstream::isolated::Attach;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::commands::{Context, pages, print};
+use crate::error::Error;
+use crate::esp::{self, Options};
+use crate::input::Input;
+
+/// Carry packets of IPsec's ESP, where the kernel can't
+///
+/// Inner packets come from a TUN device and go out as ESP in UDP, or as ESP itself where raw sockets are allowed. A user and network namespace
+/// is all the privilege that this needs. The keys may be in the service, out of this process's reach.
+#[derive(clap::Args)]
+#[command(after_long_help = pages::help(pages::ESP))]
+pub(super) struct Command {
+    #[command(subcommand)]
+    which: Which,
+}
+
+#[derive(clap::Subcommand)]
+enum Which {
+    Run(Run),
+    Add(Add),
+    Del(Del),
+    Show(Show),
+}
+
+impl Command {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        match self.which {
+            Which::Run(command) => command.run(context),
+            Which::Add(command) => command.run(),
+            Which::Del(command) => command.run(),
+            Which::Show(command) => command.run(),
+        }
+    }
+}
+
+/// The address of a running data plane.
+#[derive(clap::Args)]
+struct At {
+    /// The socket by which a data plane is changed [default: millstream-esp.sock in XDG_RUNTIME_DIR]
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+}
+
+impl At {
+    fn path(&self) -> Result<PathBuf, Error> {
+        esp::socket_path(self.control.as_deref())
+    }
+}
+
+/// Carry packets until a signal comes
+#[derive(clap::Args)]
+struct Run {
+    /// The file with associations and policies; others may be added later
+    #[arg(long, value_name = "FILE")]
+    sa: Option<PathBuf>,
+    /// The folder that has the sequence numbers of keys [default: the file's name with .state behind it]
+    #[arg(long, value_name = "FOLDER", required_unless_present = "sa")]
+    state: Option<PathBuf>,
+    /// The name of the TUN device
+    #[arg(long, value_name = "NAME", default_value = "esp0")]
+    tun: String,
+    /// The number of threads that encrypt and decrypt; with 0 those that read packets do
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    workers: u16,
+    /// The longest outer packet, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(700..=65535))]
+    mtu: u16,
+    /// The seconds after which a keep-alive is sent where nothing else was; 0 for none
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    keepalive: u16,
+    /// Hold the keys in the service
+    #[arg(long)]
+    isolated: bool,
+    /// The socket of the service [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
+    #[arg(long, value_name = "PATH", requires = "isolated")]
+    socket: Option<PathBuf>,
+    #[command(flatten)]
+    at: At,
+}
+
+/// The keys that a service holds for a data plane.
+const KEY_SLOTS: usize = 1024;
+
+impl Run {
+    fn run(self, context: &Context) -> Result<(), Error> {
+        let state = match (self.state, &self.sa) {
+            (Some(state), _) => state,
+            (None, Some(file)) => beside(file),
+            (None, None) => return Err(Error::Usage("--state names the folder of sequence numbers".into())),
+        };
+        let service = self.isolated.then(|| Attach {
+            socket: self.socket.clone(),
+            name: context.name.clone(),
+            // Each worker has a queue of its own, and so has each reader, of which there are as many as sockets.
+            queues: u32::from(self.workers) + 8,
+            key_slots: KEY_SLOTS,
+            arena_bytes: 32 << 20,
+            ..Attach::default()
+        });
+        let options = Options {
+            tun: self.tun,
+            file: self.sa,
+            state,
+            control: self.at.path()?,
+            workers: self.workers.into(),
+            mtu: self.mtu.into(),
+            keepalive: (self.keepalive > 0).then(|| Duration::from_secs(self.keepalive.into())),
+            service,
+        };
+        esp::run(&options, &|what| context.say(what))
+    }
+}
+
+/// Returns the folder beside a file that belongs to its keys.
+fn beside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".state");
+    PathBuf::from(name)
+}
+
+/// Add associations and policies to a running data plane
+#[derive(clap::Args)]
+struct Add {
+    /// The file that describes them [default: standard input]
+    #[arg(value_name = "FILE")]
+    file: Option<OsString>,
+    #[command(flatten)]
+    at: At,
+}
+
+/// The longest description, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Add {
+    fn run(self) -> Result<(), Error> {
+        use std::io::Read;
+        let input = match &self.file {
+            Some(file) => Input::operand(file)?,
+            None => Input::standard()?,
+        };
+        let mut request = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 8));
+        request.extend_from_slice(b"add\n");
+        let read = (&input.file).take(MOST_BYTES).read_to_end(&mut request);
+        read.map_err(|source| Error::Read { name: input.name.clone(), source })?;
+        esp::ask(&self.at.path()?, &request)?;
+        Ok(())
+    }
+}
+
+/// Remove an association from a running data plane
+#[derive(clap::Args)]
+struct Del {
+    /// The SPI, as 0xc0de0001
+    #[arg(value_name = "SPI")]
+    spi: String,
+    /// The outer destination, where several associations have this SPI
+    #[arg(value_name = "ADDRESS")]
+    destination: Option<String>,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Del {
+    fn run(self) -> Result<(), Error> {
+        let words: Vec<String> = ["del".to_owned(), self.spi].into_iter().chain(self.destination).collect();
+        esp::ask(&self.at.path()?, format!("{}\n", words.join(" ")).as_bytes())?;
+        Ok(())
+    }
+}
+
+/// Show the associations of a running data plane, and its counters
+#[derive(clap::Args)]
+struct Show {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Show {
+    fn run(self) -> Result<(), Error> {
+        let answer = esp::ask(&self.at.path()?, b"show\n")?;
+        let report: Value = serde_json::from_str(&answer)
+            .map_err(|_| Error::Serve("the data plane's report makes no sense".to_owned()))?;
+        print(match self.json {
+            true => format!("{report:#}\n"),
+            false => esp::text(&report),
+        })
+    }
+}

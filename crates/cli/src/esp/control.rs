@@ -1,0 +1,165 @@
+//! The socket by which other processes of the user see and change a data plane.
+//!
+//! A connection carries one request and one answer. A request is a line with a word and its arguments, and for `add` the text behind it, up to the
+//! client's end of writing. An answer is a line, `ok` or `error` with the reason, and behind `ok` the report as JSON where one was asked for.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use millstream_shm::{Listener, Socket};
+use rustix::net::{SocketFlags, accept_with};
+use zeroize::Zeroizing;
+
+use super::plane::Plane;
+use super::{add, report};
+use crate::error::{Error, plain};
+use crate::shown;
+
+/// The longest request, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The time that a client has for its request, and to take its answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Returns the place of the socket where none is named.
+///
+/// # Errors
+/// [`Error::Usage`] without a folder for it.
+pub(crate) fn socket_path(named: Option<&Path>) -> Result<PathBuf, Error> {
+    if let Some(path) = named {
+        return Ok(path.to_owned());
+    }
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    let folder = folder.ok_or_else(|| {
+        Error::Usage("XDG_RUNTIME_DIR names no folder for the socket; name the socket with --control".into())
+    })?;
+    Ok(PathBuf::from(folder).join("millstream-esp.sock"))
+}
+
+/// Sends a request, and returns what comes behind `ok`.
+///
+/// # Errors
+/// [`Error`]: nobody listens, or the request was refused.
+pub(crate) fn ask(path: &Path, request: &[u8]) -> Result<String, Error> {
+    let failed = |error: io::Error| Error::Serve(format!("{}: {}", shown::path(path), plain(&error)));
+    let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Error::Serve(format!(
+            "{}: no millstream esp run is there; start one, or name its socket with --control",
+            shown::path(path)
+        )),
+        _ => failed(error),
+    })?;
+    // Keys go to this user's process, or root's, and to no other.
+    let peer = stream.as_fd().try_clone_to_owned().and_then(|descriptor| Socket::received(descriptor).peer());
+    if !peer.is_ok_and(|peer| is_trusted(peer.uid)) {
+        return Err(Error::Serve(format!("{}: another user listens there", shown::path(path))));
+    }
+    let mut answer = String::new();
+    stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write)).map_err(failed)?;
+    stream.read_to_string(&mut answer).map_err(failed)?;
+    let (first, rest) = answer.split_once('\n').unwrap_or((&answer, ""));
+    match first.strip_prefix("error ") {
+        None if first == "ok" => Ok(rest.to_owned()),
+        Some(why) => Err(Error::Serve(why.to_owned())),
+        None => Err(Error::Serve(format!("{}: the answer makes no sense", shown::path(path)))),
+    }
+}
+
+fn is_trusted(uid: u32) -> bool {
+    uid == 0 || uid == rustix::process::geteuid().as_raw()
+}
+
+/// The thread that answers. Its socket is gone when this is dropped.
+pub(super) struct Server(PathBuf);
+
+impl Server {
+    /// Listens, with a socket that its user alone can connect to.
+    ///
+    /// # Errors
+    /// [`Error::Serve`] where another one listens; [`Error::Write`].
+    pub(super) fn start(path: &Path, plane: &Arc<Plane>) -> Result<Self, Error> {
+        let failed = |source| Error::Write { name: path.display().to_string(), source };
+        let listener = Listener::bind_stream_with_mode(path, 0o600).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => Error::Serve(format!(
+                "{}: another millstream esp serves there; name another socket with --control",
+                shown::path(path)
+            )),
+            _ => failed(error),
+        })?;
+        let plane = plane.clone();
+        let thread = thread::Builder::new().name("esp-control".to_owned());
+        thread.spawn(move || serve(&listener, &plane)).map_err(failed)?;
+        Ok(Server(path.to_owned()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A file that is not there any more is what is wanted.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Answers one client after the other. A client that takes its time holds up other requests, and no packets.
+fn serve(listener: &Listener, plane: &Arc<Plane>) {
+    loop {
+        let Ok(accepted) = accept_with(listener.as_fd(), SocketFlags::CLOEXEC) else {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        let client = Socket::received(accepted);
+        if client.peer().is_ok_and(|peer| is_trusted(peer.uid)) {
+            // A client that breaks off hears no answer.
+            let _ = client.duplicate().and_then(|descriptor| attend(UnixStream::from(descriptor), plane));
+        }
+    }
+}
+
+fn attend(mut client: UnixStream, plane: &Arc<Plane>) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    client.set_write_timeout(Some(PATIENCE))?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
+    (&client).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    let answer = match std::str::from_utf8(&bytes) {
+        Ok(request) if bytes.len() as u64 <= MOST_BYTES => answer(request, plane),
+        _ => Err("the request is longer than a megabyte, or no text".to_owned()),
+    };
+    match answer {
+        Ok(report) => write!(client, "ok\n{report}"),
+        Err(why) => writeln!(client, "error {}", why.replace('\n', " ")),
+    }
+}
+
+fn answer(request: &str, plane: &Arc<Plane>) -> Result<String, String> {
+    let (line, rest) = request.split_once('\n').unwrap_or((request, ""));
+    let words: Vec<&str> = line.split(' ').collect();
+    match words[..] {
+        ["add"] => add::add(plane, rest).map(|count| format!("{count}\n")),
+        ["del", spi] => remove(plane, spi, None),
+        ["del", spi, destination] => {
+            let destination = destination.parse().map_err(|_| format!("{destination} is no address"))?;
+            remove(plane, spi, Some(destination))
+        }
+        ["show"] => Ok(format!("{}\n", report::json(plane))),
+        _ => Err("a request that is not known".to_owned()),
+    }
+}
+
+fn remove(plane: &Plane, spi: &str, destination: Option<IpAddr>) -> Result<String, String> {
+    let number = match spi.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => spi.parse(),
+    };
+    let number = number.map_err(|_| format!("{spi} is no SPI"))?;
+    let removed = plane.table_mut().remove(number, destination);
+    let sa = removed.ok_or_else(|| format!("there is no association {number:#010x}"))?;
+    // What was reserved is lost if this fails, and nothing else.
+    let _ = sa.settle();
+    Ok(String::new())
+}

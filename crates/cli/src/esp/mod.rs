@@ -1,0 +1,99 @@
+//! The data plane of ESP: a TUN device on one side, sockets on the other, and threads between them.
+//!
+//! `plane` has what all threads share. `leaving` reads inner packets from the device, and `arriving` reads packets from a socket;
+//! both hand them to the workers of the crate `millstream-esp`, which give them back in order. `upkeep` does what time asks for, and `control` answers
+//! other processes of the user.
+
+mod add;
+mod arriving;
+mod control;
+mod leaving;
+mod plane;
+mod records;
+mod report;
+mod sockets;
+mod tun;
+mod upkeep;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream::isolated::Attach;
+use millstream_esp::{Place, Service, Workers};
+use nix::sys::signal::{SigSet, Signal};
+
+pub(crate) use control::{ask, socket_path};
+pub(crate) use report::text;
+
+use crate::error::Error;
+use plane::Plane;
+use records::Records;
+use tun::Tun;
+
+/// The options of a data plane.
+pub(crate) struct Options {
+    /// The name of the device.
+    pub(crate) tun: String,
+    /// The file with associations and policies, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// The folder of the records.
+    pub(crate) state: PathBuf,
+    /// The socket by which it is changed.
+    pub(crate) control: PathBuf,
+    /// The number of threads that compute.
+    pub(crate) workers: usize,
+    /// The longest outer packet.
+    pub(crate) mtu: usize,
+    /// The time without a packet after which a keep-alive is sent.
+    pub(crate) keepalive: Option<Duration>,
+    /// The service that holds the keys, if one does.
+    pub(crate) service: Option<Attach>,
+}
+
+/// Carries packets until SIGINT or SIGTERM comes. `say` gets what the user should hear.
+///
+/// # Errors
+/// [`Error`], when it can't begin.
+pub(crate) fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+    // Threads inherit the mask, so that the signals come to this thread alone.
+    let mut ends = SigSet::empty();
+    ends.extend([Signal::SIGINT, Signal::SIGTERM]);
+    ends.thread_block().map_err(|error| failed("the signal mask", error.into()))?;
+
+    let records = Records::open(&options.state).map_err(|error| failed_at(&options.state, error))?;
+    if records.is_volatile() {
+        say(&format!(
+            "{} is in memory, and is lost with it: only use keys that are lost with it, too",
+            options.state.display()
+        ));
+    }
+    let place = match &options.service {
+        Some(attach) => Place::Worker(Arc::new(Service::connect(attach.clone())?)),
+        None => Place::Here,
+    };
+    let tun = Tun::create(&options.tun).map_err(|error| failed(&format!("device {}", options.tun), error))?;
+    let workers = Workers::start(place.clone(), options.workers);
+    let workers = workers.map_err(|error| failed("threads", error))?;
+    let plane = Arc::new(Plane::new(tun, place, records, workers, options));
+    if options.file.is_some() {
+        add::from_file(&plane)?;
+    }
+    plane.tun.bring_up(plane.inner_mtu()).map_err(|error| failed(plane.tun.name(), error))?;
+    let _server = control::Server::start(&options.control, &plane)?;
+    leaving::start(&plane).map_err(|error| failed("threads", error))?;
+    upkeep::start(&plane).map_err(|error| failed("threads", error))?;
+    let (name, mtu) = (plane.tun.name(), plane.inner_mtu());
+    say(&format!("device {name} is up, with packets of {mtu} bytes; millstream esp show tells how it goes"));
+    ends.wait().map_err(|error| failed("signals", error.into()))?;
+    plane.settle().map_err(|error| failed_at(&options.state, error))
+}
+
+fn failed(name: &str, source: io::Error) -> Error {
+    Error::Write { name: name.to_owned(), source }
+}
+
+fn failed_at(path: &std::path::Path, source: io::Error) -> Error {
+    failed(&path.display().to_string(), source)
+}

@@ -1,0 +1,212 @@
+//! The parts of a data plane that all of its threads share.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use millstream_esp::{Counters, Description, Direction, Packet, Place, Sa, Suite, Table, Workers};
+
+use super::Options;
+use super::records::{Record, Records};
+use super::sockets::{Local, Socket};
+use super::tun::Tun;
+
+/// The longest packet that the kernel gives to a device or a socket.
+const LONGEST: usize = 65_536;
+
+/// The packets that are read, computed and written at a time.
+pub(super) const BATCH: usize = 64;
+
+/// The buffers that are kept for later packets.
+const KEPT: usize = 16 * BATCH;
+
+/// The device's MTU is less than the outer one by so much where no association says how much it has to be.
+const USUAL_OVERHEAD: usize = 100;
+
+/// The smallest MTU of IPv4 that a host must take (RFC 791).
+const LEAST_MTU: usize = 576;
+
+/// The parts of a data plane that all of its threads share.
+pub(super) struct Plane {
+    pub(super) tun: Tun,
+    pub(super) place: Place,
+    pub(super) records: Records,
+    pub(super) workers: Workers,
+    pub(super) worker_count: usize,
+    pub(super) file: Option<PathBuf>,
+    pub(super) keepalive: Option<Duration>,
+    /// Drops of packets that have no association.
+    pub(super) dropped: Counters,
+    pub(super) events: Events,
+    mtu: usize,
+    table: RwLock<Table>,
+    sockets: RwLock<HashMap<Local, Arc<Socket>>>,
+    opening: Mutex<Vec<Opening>>,
+    buffers: Mutex<Vec<Packet>>,
+}
+
+/// Counts of what is no packet of an association.
+#[derive(Default)]
+pub(super) struct Events {
+    /// Packets of IKE, which have another port's daemon.
+    pub(super) ike: AtomicU64,
+    /// Keep-alives that came.
+    pub(super) keepalives_in: AtomicU64,
+    /// Keep-alives that were sent.
+    pub(super) keepalives_out: AtomicU64,
+    /// Packets that the kernel did not take, on either side.
+    pub(super) refused: AtomicU64,
+    /// Times that the service was lost.
+    pub(super) service_losses: AtomicU64,
+}
+
+/// An association that opens, and its record.
+struct Opening {
+    sa: Arc<Sa>,
+    record: Record,
+    /// The number that the record has.
+    written: u64,
+}
+
+impl Plane {
+    pub(super) fn new(tun: Tun, place: Place, records: Records, workers: Workers, options: &Options) -> Self {
+        Plane {
+            tun,
+            place,
+            records,
+            workers,
+            worker_count: options.workers,
+            file: options.file.clone(),
+            keepalive: options.keepalive,
+            dropped: Counters::default(),
+            events: Events::default(),
+            mtu: options.mtu,
+            table: RwLock::new(Table::default()),
+            sockets: RwLock::new(HashMap::new()),
+            opening: Mutex::new(Vec::new()),
+            buffers: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a buffer for a packet.
+    pub(super) fn buffer(&self) -> Packet {
+        lock(&self.buffers).pop().unwrap_or_else(|| Packet::with_room(LONGEST))
+    }
+
+    /// Takes buffers back.
+    pub(super) fn recycle(&self, packets: impl IntoIterator<Item = Packet>) {
+        let mut buffers = lock(&self.buffers);
+        for packet in packets {
+            if buffers.len() < KEPT {
+                buffers.push(packet);
+            }
+        }
+    }
+
+    /// Returns the longest inner packet that fits an association's path.
+    pub(super) fn longest(&self, facts: &Description) -> usize {
+        longest(self.mtu, facts.suite, facts.destination, facts.encapsulation.is_some())
+    }
+
+    /// Returns the device's MTU: the longest packet that fits all associations.
+    pub(super) fn inner_mtu(&self) -> usize {
+        let table = self.table();
+        let sealing = table.all().filter(|sa| sa.direction() == Direction::Out);
+        let least = sealing.map(|sa| self.longest(sa.facts())).min();
+        least.unwrap_or(self.mtu.saturating_sub(USUAL_OVERHEAD)).max(LEAST_MTU)
+    }
+
+    /// Returns the socket of a local end, if it is open.
+    pub(super) fn socket(&self, local: Local) -> Option<Arc<Socket>> {
+        self.sockets.read().unwrap_or_else(PoisonError::into_inner).get(&local).cloned()
+    }
+
+    /// Opens the socket of a local end. Returns it if it is new, so that somebody has to read from it.
+    ///
+    /// # Errors
+    /// As for [`Socket::open`].
+    pub(super) fn open(&self, local: Local) -> io::Result<Option<Arc<Socket>>> {
+        let mut sockets = self.sockets.write().unwrap_or_else(PoisonError::into_inner);
+        if sockets.contains_key(&local) {
+            return Ok(None);
+        }
+        let socket = Arc::new(Socket::open(local)?);
+        sockets.insert(local, socket.clone());
+        Ok(Some(socket))
+    }
+
+    /// Sends a packet of an association.
+    pub(super) fn send(&self, facts: &Description, packet: &[u8], class: u8) {
+        let (local, peer) = ends(facts);
+        let sent = self.socket(local).is_some_and(|socket| socket.send(packet, class, peer).is_ok());
+        if !sent {
+            self.events.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps the record of an association that opens.
+    pub(super) fn keep(&self, sa: Arc<Sa>, record: Record) {
+        let written = sa.highest();
+        lock(&self.opening).push(Opening { sa, record, written });
+    }
+
+    /// Writes the records of associations that have opened packets since the last time. Those that nobody else has any more are forgotten.
+    ///
+    /// # Errors
+    /// The system's, of the last record that could not be written.
+    pub(super) fn write_records(&self) -> io::Result<()> {
+        let mut ended = Ok(());
+        lock(&self.opening).retain_mut(|opening| {
+            let is_last = Arc::strong_count(&opening.sa) == 1;
+            let highest = opening.sa.highest();
+            if highest != opening.written {
+                match opening.record.write(highest) {
+                    Ok(()) => opening.written = highest,
+                    Err(error) => ended = Err(error),
+                }
+            }
+            !is_last
+        });
+        ended
+    }
+
+    /// Writes all records as they are, before the process ends. Nothing is sealed any more.
+    ///
+    /// # Errors
+    /// The system's; the next start leaves out the numbers that were reserved.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        let table = self.table_mut();
+        let settled: Vec<io::Result<()>> = table.all().map(|sa| sa.settle()).collect();
+        self.write_records()?;
+        settled.into_iter().collect()
+    }
+}
+
+/// Returns the local end of an association that seals, and its peer.
+pub(super) fn ends(facts: &Description) -> (Local, SocketAddr) {
+    let ports = facts.encapsulation;
+    let local = Local { address: facts.source, port: ports.map(|ports| ports.source_port) };
+    (local, SocketAddr::new(facts.destination, ports.map_or(0, |ports| ports.destination_port)))
+}
+
+/// Returns the longest inner packet whose outer one has `mtu` bytes at most.
+fn longest(mtu: usize, suite: Suite, destination: IpAddr, in_udp: bool) -> usize {
+    let outer = if destination.is_ipv4() { 20 } else { 40 } + if in_udp { 8 } else { 0 };
+    suite.longest_payload(mtu.saturating_sub(outer))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

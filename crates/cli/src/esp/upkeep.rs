@@ -1,0 +1,94 @@
+//! Everything that time asks for: records, lifetimes, keep-alives, and the service that was lost.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use millstream_esp::{Direction, Place};
+
+use super::add;
+use super::arriving::KEEPALIVE;
+use super::plane::Plane;
+
+/// The time between two looks.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The ticks between two looks at records and lifetimes.
+const TICKS: u32 = 10;
+
+/// Starts the thread.
+///
+/// # Errors
+/// The system's.
+pub(super) fn start(plane: &Arc<Plane>) -> io::Result<()> {
+    let plane = plane.clone();
+    thread::Builder::new().name("esp-upkeep".to_owned()).spawn(move || keep_up(&plane))?;
+    Ok(())
+}
+
+fn keep_up(plane: &Plane) {
+    let mut quiet = Quiet::default();
+    for tick in 0u32.. {
+        thread::sleep(TICK);
+        look_at_service(plane);
+        if tick.is_multiple_of(TICKS) {
+            plane.table().all().for_each(|sa| sa.look_at_clock());
+            // The next second tries again; until then a restart might take a packet twice.
+            let _ = plane.write_records();
+        }
+        if let Some(limit) = plane.keepalive {
+            quiet.keep_alive(plane, limit);
+        }
+    }
+}
+
+/// Gets the keys into a service again, after the one that had them has ended.
+fn look_at_service(plane: &Plane) {
+    let Place::Worker(service) = &plane.place else { return };
+    if service.is_lost() {
+        if plane.table().all().any(|sa| sa.is_bound()) {
+            plane.events.service_losses.fetch_add(1, Ordering::Relaxed);
+        }
+        plane.table().all().for_each(|sa| sa.unbind());
+        if service.reconnect().is_err() {
+            return;
+        }
+    }
+    if plane.table().all().any(|sa| !sa.is_bound()) {
+        // It is tried again at the next look.
+        let _ = add::rebind(plane);
+    }
+}
+
+/// The associations in UDP that have sent nothing for a while.
+#[derive(Default)]
+struct Quiet(HashMap<u32, (u64, Instant)>);
+
+impl Quiet {
+    /// Sends a keep-alive for each that was quiet for so long (RFC 3948 §4).
+    fn keep_alive(&mut self, plane: &Plane, limit: Duration) {
+        let table = plane.table();
+        let in_udp =
+            table.all().filter(|sa| sa.direction() == Direction::Out && sa.facts().encapsulation.is_some());
+        let mut now = HashMap::new();
+        for sa in in_udp {
+            let packets = sa.counters().packets();
+            let (_, mut since) = self
+                .0
+                .get(&sa.facts().spi)
+                .copied()
+                .filter(|(before, _)| *before == packets)
+                .unwrap_or((packets, Instant::now()));
+            if since.elapsed() >= limit {
+                plane.send(sa.facts(), &KEEPALIVE, 0);
+                plane.events.keepalives_out.fetch_add(1, Ordering::Relaxed);
+                since = Instant::now();
+            }
+            now.insert(sa.facts().spi, (packets, since));
+        }
+        self.0 = now;
+    }
+}

@@ -1,0 +1,291 @@
+//! Two data planes in two network namespaces, without any privilege: pings through them, rekeying, replays, and ends in the middle of the work.
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::{MILLSTREAM, Place};
+
+/// Makes two namespaces with a wire between them, and a data plane in each, whose options are in OPTIONS.
+const BEGIN: &str = r#"
+set -eu
+# What IPv6 says by itself would be counted.
+quiet='for where in all default; do echo 1 > /proc/sys/net/ipv6/conf/$where/disable_ipv6 || true; done'
+sh -c "$quiet"; ip link set lo up
+unshare -n sleep 600 & OTHER=$!
+until [ "$(readlink /proc/$OTHER/ns/net)" != "$(readlink /proc/self/ns/net)" ] && [ "$(cat /proc/$OTHER/comm)" = sleep ]; do sleep 0.01; done
+there() { nsenter -t $OTHER -n "$@"; }
+ip link add wire type veth peer name wire2
+ip link set wire2 netns $OTHER
+ip addr add 192.0.2.1/24 dev wire; ip link set wire up
+there sh -c "$quiet"; there ip link set lo up; there ip addr add 192.0.2.2/24 dev wire2; there ip link set wire2 up
+# The network of each end is behind its own device.
+begin_a() {
+    $MILLSTREAM esp run --sa sa.conf --state a.state --control a.sock $OPTIONS $OPTIONS_A 2>>a.log & A=$!
+    until $MILLSTREAM esp show --control a.sock >/dev/null 2>&1; do kill -0 $A; sleep 0.02; done
+    ip addr add 10.1.0.1/24 dev esp0; ip route add 10.2.0.0/24 dev esp0
+}
+begin_b() {
+    there $MILLSTREAM esp run --sa sa.conf --state b.state --control b.sock $OPTIONS 2>>b.log & B=$!
+    until $MILLSTREAM esp show --control b.sock >/dev/null 2>&1; do kill -0 $B; sleep 0.02; done
+    there ip addr add 10.2.0.1/24 dev esp0; there ip route add 10.1.0.0/24 dev esp0
+}
+show() { $MILLSTREAM esp show --json --control $1.sock; }
+through() { ping -q -c "$1" -i 0.01 -W 2 10.2.0.1 $2 | tee ping.log | grep -q " $1 received" || { cat ping.log a.log b.log; show a; show b; exit 1; }; }
+"#;
+
+/// Runs a script in new user and network namespaces, and before both data planes begin another one. The options are those of both ends, and
+/// those of the first alone. Returns what it wrote, or nothing where that can't be had.
+fn run(test: &str, place: &Place, options: [&str; 2], before: &str, script: &str) -> Option<String> {
+    let can = "ip tuntap add probe mode tun && ip link add wire type veth && command -v ping nsenter";
+    let unshare = |script: &str| {
+        // The first process of a namespace of processes takes all others with it.
+        let mut command = Command::new("timeout");
+        command.args([
+            "60",
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--net",
+            "--pid",
+            "--fork",
+            "--kill-child",
+        ]);
+        command.args(["--mount-proc", "bash", "-c", script]).current_dir(place.path("."));
+        command.env("MILLSTREAM", MILLSTREAM).env("OPTIONS", options[0]).env("OPTIONS_A", options[1]);
+        command.stdin(Stdio::null());
+        command.output()
+    };
+    if !unshare(can).is_ok_and(|ended| ended.status.success()) {
+        println!("SKIPPED {test}: this needs user namespaces, TUN devices, and iproute2, ping and nsenter");
+        return None;
+    }
+    let ended = unshare(&format!("{BEGIN}{before}\nbegin_a; begin_b\n{script}")).unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{:?}\n{out}\n{err}", ended.status);
+    Some(out.into_owned())
+}
+
+/// The two directions of a tunnel, with keys of their own, which depend on `round`.
+fn pair(round: u8, algorithms: &str, more: &str) -> String {
+    let end = |source: u8, destination: u8| {
+        let key = |len: usize| -> String {
+            let byte = |i: usize| (i as u8).wrapping_mul(7) ^ source << 4 ^ round;
+            (0..len).map(|i| format!("{:02x}", byte(i))).collect()
+        };
+        let mut line = algorithms.to_owned();
+        for len in [64, 48, 36, 32, 24, 20, 16] {
+            line = line.replace(&format!("KEY{len}"), &format!("0x{}", key(len)));
+        }
+        format!(
+            "src 192.0.2.{source} dst 192.0.2.{destination}\n proto esp spi 0xc0de{round:02x}0{source} reqid 1 mode tunnel\n {line}\n {more}\n"
+        )
+    };
+    end(1, 2) + &end(2, 1)
+}
+
+const GCM: &str = "aead rfc4106(gcm(aes)) KEY20 128";
+const IN_UDP: &str = "encap type espinudp sport 4500 dport 4500 addr 0.0.0.0";
+
+fn number(report: &serde_json::Value, direction: &str, what: &str) -> u64 {
+    let all = report["associations"].as_array().unwrap();
+    all.iter().filter(|sa| sa["direction"] == direction).map(|sa| sa[what].as_u64().unwrap()).sum()
+}
+
+fn reports(out: &str) -> Vec<serde_json::Value> {
+    serde_json::Deserializer::from_str(out).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn pings_go_through_every_suite_and_both_sorts_of_packets() {
+    let suites = [
+        (GCM, IN_UDP, 2),
+        (GCM, "flag esn", 0),
+        ("aead rfc7539esp(chacha20,poly1305) KEY36 128", IN_UDP, 1),
+        ("enc cbc(aes) KEY32\n auth-trunc hmac(sha512) KEY64 256", "flag esn", 3),
+        ("enc cbc(des3_ede) KEY24\n auth hmac(sha1) KEY20", IN_UDP, 2),
+        ("enc rfc3686(ctr(aes)) KEY20\n auth-trunc hmac(sha384) KEY48 192", IN_UDP, 1),
+    ];
+    for (suite, more, workers) in suites {
+        let place = Place::new();
+        place.key("sa.conf", pair(1, suite, more));
+        let workers = format!("--workers {workers}");
+        // What fits exactly, what is cut by the kernel, and what may not be cut.
+        let script = "
+through 20 ''
+MTU=$(cat /sys/class/net/esp0/mtu 2>/dev/null || ip link show esp0 | sed -n 's/.*mtu \\([0-9]*\\).*/\\1/p')
+through 3 \"-s $((MTU - 28)) -M do\"
+through 3 '-s 4000'
+show a; show b
+";
+        let test = "pings_go_through_every_suite_and_both_sorts_of_packets";
+        let Some(out) = run(test, &place, [&workers, ""], "", script) else { return };
+        let reports = reports(&out);
+        assert_eq!(reports.len(), 2, "{out}");
+        for report in &reports {
+            for direction in ["in", "out"] {
+                assert!(number(report, direction, "packets") >= 26, "{suite}: {report:#}");
+            }
+            assert!(
+                report["associations"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|sa| sa["dropped"] == serde_json::json!({}))
+            );
+        }
+        assert_eq!(number(&reports[0], "out", "packets"), number(&reports[1], "in", "packets"));
+    }
+}
+
+/// Keys change while packets are under way, and none is lost. A process that is killed goes on behind the numbers that it may have used.
+#[test]
+fn keys_change_under_load_and_a_killed_sender_repeats_no_number() {
+    let place = Place::new();
+    place.key("sa.conf", pair(1, GCM, IN_UDP));
+    let new = pair(2, "aead rfc7539esp(chacha20,poly1305) KEY36 128", IN_UDP);
+    let (there, back) = new.split_at(new.rfind("src").unwrap());
+    place.key("there.conf", there);
+    place.key("back.conf", back);
+    place.key("new.conf", &new);
+    let script = "
+ping -q -c 200 -i 0.005 -W 2 10.2.0.1 > load.log & LOAD=$!
+sleep 0.3
+# Both ends can open the new ones before either seals.
+$MILLSTREAM esp add there.conf --control b.sock; $MILLSTREAM esp add back.conf --control a.sock
+$MILLSTREAM esp add there.conf --control a.sock; $MILLSTREAM esp add back.conf --control b.sock
+sleep 0.3
+for end in a b; do $MILLSTREAM esp del 0xc0de0101 --control $end.sock; $MILLSTREAM esp del 0xc0de0102 --control $end.sock; done
+wait $LOAD; grep -q ' 200 received' load.log || { cat load.log; show a; show b; exit 1; }
+show a
+kill -9 $A; wait $A || true
+mv new.conf sa.conf
+begin_a
+show a
+through 20 ''
+show a
+kill -TERM $A; wait $A
+begin_a
+show a
+ls a.sock; kill -TERM $A; wait $A; ! ls a.sock 2>/dev/null
+";
+    let test = "keys_change_under_load_and_a_killed_sender_repeats_no_number";
+    let Some(out) = run(test, &place, ["--workers 2", ""], "", script) else { return };
+    let reports = reports(out.trim_end().trim_end_matches("a.sock"));
+    let [loaded, killed, after, again] = &reports[..] else { panic!("{out}") };
+    let last = |report| number(report, "out", "number");
+    assert!((50..=200).contains(&last(loaded)), "{loaded:#}");
+    // What was reserved counts as used.
+    assert_eq!(last(killed), 1 << 20, "{killed:#}");
+    assert_eq!(last(after), (1 << 20) + 20);
+    // An end in order loses nothing.
+    assert_eq!(last(again), (1 << 20) + 20);
+    // Nor is anything accepted again.
+    assert_eq!(number(again, "in", "number"), number(after, "in", "number"));
+}
+
+/// Replayed, forged, cut, oversized and unknown packets from the wire are counted, each where it belongs, and dropped.
+#[test]
+fn packets_that_are_none_are_counted_and_dropped() {
+    let place = Place::new();
+    place.key("sa.conf", pair(1, GCM, IN_UDP));
+    place.write("attack.py", ATTACK);
+    let script = "
+python3 attack.py watch wire > seen & WATCH=$!
+sleep 0.5
+through 100 ''
+wait $WATCH
+kill -TERM $A; wait $A
+python3 attack.py send < seen
+sleep 0.3
+show b
+";
+    if !Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        println!("SKIPPED packets_that_are_none_are_counted_and_dropped: this needs python3");
+        return;
+    }
+    let test = "packets_that_are_none_are_counted_and_dropped";
+    let Some(out) = run(test, &place, ["--workers 1", ""], "", script) else { return };
+    let report = &reports(&out)[0];
+    let all = report["associations"].as_array().unwrap();
+    let inbound = all.iter().find(|sa| sa["direction"] == "in").unwrap();
+    let expected = serde_json::json!({ "replayed": 1, "old": 1, "forged": 2, "malformed": 3 });
+    assert_eq!(inbound["dropped"], expected, "{report:#}");
+    assert_eq!(report["dropped"], serde_json::json!({ "no_sa": 1, "malformed": 1 }), "{report:#}");
+    assert_eq!((&report["ike"], &report["keepalives"]["in"]), (&1.into(), &1.into()), "{report:#}");
+    assert_eq!(inbound["packets"], 100);
+}
+
+/// Keeps what is sent to the other end, and sends it again with some changes.
+const ATTACK: &str = r#"
+import socket, sys
+
+if sys.argv[1] == "watch":
+    wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+    wire.bind((sys.argv[2], 0))
+    wire.settimeout(20)
+    seen = []
+    while len(seen) < 100:
+        packet = wire.recv(65536)
+        if packet[9] == 17 and packet[12:16] == bytes([192, 0, 2, 1]):
+            seen.append(packet[28:])
+    print("\n".join(packet.hex() for packet in seen), flush=True)
+else:
+    seen = [bytes.fromhex(line) for line in sys.stdin]
+    peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.bind(("192.0.2.1", 4500))
+    last = seen[-1]
+    new = last[:4] + (int.from_bytes(last[4:8], "big") + 1).to_bytes(4, "big")
+    packets = [
+        last, seen[0],                                  # a replay, and one that is left of the window
+        new + last[8:], new + bytes(60000),             # another number, and the longest forgery
+        last[:8], new + last[8:20], new + last[8:-1],   # cut ones
+        b"\xc0\xde\xff\xff" + last[4:], b"\xc0\xde",    # nobody's, and no SPI
+        bytes(4) + last, b"\xff",                       # IKE's, and a keep-alive
+    ]
+    for packet in packets:
+        peer.sendto(packet, ("192.0.2.2", 4500))
+"#;
+
+/// The service that holds the keys is killed under load: packets are dropped and counted, and go on when it is there again.
+#[test]
+fn a_killed_service_stops_packets_until_it_is_back() {
+    let place = Place::new();
+    place.key("sa.conf", pair(1, "enc cbc(aes) KEY16\n auth-trunc hmac(sha256) KEY32 128", IN_UDP));
+    let script = "
+through 20 ''
+show a
+kill -9 $SERVE; wait $SERVE || true
+ping -q -c 5 -i 0.05 -W 0.2 10.2.0.1 > lost.log || true
+grep -q ' 0 received' lost.log
+sleep 0.3; show a
+begin_service
+until show a | grep -q '\"has_keys\": true'; do sleep 0.05; done; sleep 0.3
+through 20 ''
+show a
+";
+    let service = "
+begin_service() { $MILLSTREAM serve --socket $PWD/service.sock >>service.log 2>&1 & SERVE=$!
+    until $MILLSTREAM status --socket service.sock >/dev/null 2>&1; do kill -0 $SERVE; sleep 0.02; done; }
+begin_service
+";
+    let test = "a_killed_service_stops_packets_until_it_is_back";
+    let isolated = "--isolated --socket service.sock";
+    let Some(out) = run(test, &place, ["", isolated], service, script) else { return };
+    let reports = reports(&out);
+    let [before, lost, back] = &reports[..] else { panic!("{out}") };
+    assert_eq!((&before["isolated"], &before["service_losses"]), (&true.into(), &0.into()));
+    let sealing = |report: &serde_json::Value| {
+        let all = report["associations"].as_array().unwrap();
+        all.iter().find(|sa| sa["direction"] == "out").unwrap().clone()
+    };
+    assert_eq!((&sealing(lost)["has_keys"], &lost["service_losses"]), (&false.into(), &1.into()), "{lost:#}");
+    let dropped = sealing(lost)["dropped"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(|count| count.as_u64())
+        .sum::<u64>();
+    assert!(dropped >= 5, "{lost:#}");
+    assert_eq!(number(back, "out", "packets"), number(before, "out", "packets") + 20, "{back:#}");
+}

@@ -1,0 +1,187 @@
+//! The associations of a machine, and the policies that choose among them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::description::{Description, Direction, Policy, PolicyDirection, Template};
+use crate::fate::Fate;
+use crate::ip::Flow;
+use crate::sa::Sa;
+
+/// The associations of a machine, and the policies that choose among them.
+///
+/// A packet that leaves takes the newest association that fits it and whose hard limit was not reached. So a new one for the same packets
+/// takes over at once, while packets under the old one are still opened until that is removed: nothing is lost when keys change.
+#[derive(Default)]
+pub struct Table {
+    inbound: HashMap<u32, Arc<Sa>>,
+    /// The newest comes first.
+    outbound: Vec<Arc<Sa>>,
+    /// The lowest priority comes first.
+    policies: Vec<Policy>,
+}
+
+/// The reason why an association is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TableError {
+    /// There is one with this SPI, in this direction and, if it seals, to this destination.
+    Exists(u32),
+    /// Another one has this key, whose vectors would repeat.
+    SameKey {
+        /// The SPI of the new one.
+        spi: u32,
+        /// The SPI of the one that has the key.
+        other: u32,
+    },
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::Exists(spi) => {
+                write!(f, "there is an association {spi:#010x} already; delete it first")
+            }
+            TableError::SameKey { spi, other } => write!(
+                f,
+                "associations {spi:#010x} and {other:#010x} have the same key, so vectors would repeat: each direction has a key of its own"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+impl Table {
+    /// Returns what is wrong with a new association, before its keys are bound.
+    ///
+    /// # Errors
+    /// [`TableError`].
+    pub fn check(
+        &self,
+        description: &Description,
+        direction: Direction,
+        fingerprint: [u8; 16],
+    ) -> Result<(), TableError> {
+        let spi = description.spi;
+        let taken = match direction {
+            Direction::In => self.inbound.contains_key(&spi),
+            Direction::Out => {
+                let is_same =
+                    |sa: &Arc<Sa>| sa.facts().spi == spi && sa.facts().destination == description.destination;
+                self.outbound.iter().any(is_same)
+            }
+        };
+        if taken {
+            return Err(TableError::Exists(spi));
+        }
+        if !description.suite.needs_unique_vectors() {
+            return Ok(());
+        }
+        match self.all().find(|sa| sa.fingerprint() == fingerprint) {
+            Some(sa) => Err(TableError::SameKey { spi, other: sa.facts().spi }),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds an association, which [`Table::check`] has looked at.
+    ///
+    /// # Errors
+    /// [`TableError`].
+    pub fn add(&mut self, sa: Arc<Sa>) -> Result<(), TableError> {
+        self.check(sa.facts(), sa.direction(), sa.fingerprint())?;
+        match sa.direction() {
+            Direction::In => drop(self.inbound.insert(sa.facts().spi, sa)),
+            Direction::Out => self.outbound.insert(0, sa),
+        }
+        Ok(())
+    }
+
+    /// Removes the association with this SPI, and this destination where one is named. Packets under way end under it.
+    pub fn remove(&mut self, spi: u32, destination: Option<IpAddr>) -> Option<Arc<Sa>> {
+        let fits = |sa: &Arc<Sa>| {
+            sa.facts().spi == spi && destination.is_none_or(|address| address == sa.facts().destination)
+        };
+        if self.inbound.get(&spi).is_some_and(fits) {
+            return self.inbound.remove(&spi);
+        }
+        let at = self.outbound.iter().position(fits)?;
+        Some(self.outbound.remove(at))
+    }
+
+    /// Adds a policy. Of two with the same priority the older one comes first.
+    pub fn add_policy(&mut self, policy: Policy) {
+        let at = self.policies.partition_point(|other| other.priority <= policy.priority);
+        self.policies.insert(at, policy);
+    }
+
+    /// Finds the association for a packet that has arrived, from its SPI on.
+    ///
+    /// # Errors
+    /// [`Fate::Malformed`], [`Fate::NoSa`].
+    pub fn for_arrived(&self, packet: &[u8]) -> Result<&Arc<Sa>, Fate> {
+        let spi = packet.first_chunk().ok_or(Fate::Malformed)?;
+        self.inbound.get(&u32::from_be_bytes(*spi)).ok_or(Fate::NoSa)
+    }
+
+    /// Finds the association for an inner packet that leaves. Without any policy for leaving packets the associations' own selectors decide.
+    ///
+    /// # Errors
+    /// [`Fate::Malformed`], [`Fate::NoSa`].
+    pub fn for_leaving(&self, packet: &[u8]) -> Result<&Arc<Sa>, Fate> {
+        let flow = Flow::read(packet)?;
+        let mut template = None;
+        if self.has_policies(PolicyDirection::Out) {
+            let policy = self.policy(PolicyDirection::Out, &flow).ok_or(Fate::NoSa)?;
+            template = Some(policy.template.as_ref().ok_or(Fate::Policy)?);
+        }
+        let fits = |sa: &&Arc<Sa>| {
+            template.is_none_or(|template| template.fits(sa.facts())) && sa.admits(&flow) && !sa.is_over()
+        };
+        self.outbound.iter().find(fits).ok_or(Fate::NoSa)
+    }
+
+    /// Returns true if an inner packet may arrive by an association (RFC 4301 §5.2).
+    pub fn admits(&self, sa: &Sa, flow: &Flow) -> bool {
+        if !sa.admits(flow) {
+            return false;
+        }
+        if !self.has_policies(PolicyDirection::In) {
+            return true;
+        }
+        let policy = self.policy(PolicyDirection::In, flow);
+        policy.and_then(|policy| policy.template.as_ref()).is_some_and(|template| template.fits(sa.facts()))
+    }
+
+    /// Returns all associations: those that open by their SPI, then those that seal, the newest first.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Sa>> {
+        let mut inbound: Vec<_> = self.inbound.values().collect();
+        inbound.sort_unstable_by_key(|sa| sa.facts().spi);
+        inbound.into_iter().chain(&self.outbound)
+    }
+
+    /// Returns the policies in their order.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    fn has_policies(&self, direction: PolicyDirection) -> bool {
+        self.policies.iter().any(|policy| policy.direction == direction)
+    }
+
+    fn policy(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
+        self.policies.iter().find(|policy| policy.direction == direction && policy.selector.contains(flow))
+    }
+}
+
+impl Template {
+    /// Returns true if an association is one of the template's.
+    fn fits(&self, facts: &Description) -> bool {
+        self.source.is_none_or(|address| address == facts.source)
+            && self.destination.is_none_or(|address| address == facts.destination)
+            && (self.spi == 0 || self.spi == facts.spi)
+            && (self.reqid == 0 || self.reqid == facts.reqid)
+    }
+}
