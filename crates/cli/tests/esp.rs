@@ -110,7 +110,7 @@ fn pings_go_through_every_suite_and_both_sorts_of_packets() {
         let place = Place::new();
         place.key("sa.conf", pair(1, suite, more));
         let workers = format!("--workers {workers}");
-        // What fits exactly, what is cut by the kernel, and what may not be cut.
+        // One packet fits exactly and may not be cut, and another one is cut by the kernel.
         let script = "
 through 20 ''
 MTU=$(cat /sys/class/net/esp0/mtu 2>/dev/null || ip link show esp0 | sed -n 's/.*mtu \\([0-9]*\\).*/\\1/p')
@@ -175,7 +175,7 @@ ls a.sock; kill -TERM $A; wait $A; ! ls a.sock 2>/dev/null
     let [loaded, killed, after, again] = &reports[..] else { panic!("{out}") };
     let last = |report| number(report, "out", "number");
     assert!((50..=200).contains(&last(loaded)), "{loaded:#}");
-    // What was reserved counts as used.
+    // Reserved numbers count as used.
     assert_eq!(last(killed), 1 << 20, "{killed:#}");
     assert_eq!(last(after), (1 << 20) + 20);
     // An end in order loses nothing.

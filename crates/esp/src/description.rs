@@ -11,9 +11,9 @@ use crate::suite::Suite;
 /// The direction of an association, seen from this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// It opens what arrives.
+    /// Packets that arrive are opened.
     In,
-    /// It seals what leaves.
+    /// Packets that leave are sealed.
     Out,
 }
 

@@ -43,7 +43,7 @@ fates! {
     Old "old" "the packet's number is left of the window",
     /// The tag is not right: another key, or a packet that was changed.
     Forged "forged" "authentication failed",
-    /// What was decrypted has a padding, a next header or an inner packet that is none.
+    /// The decrypted bytes have a padding, a next header or an inner packet that is none.
     Inner "inner" "the authentic packet has no inner packet in it",
     /// The inner packet is not one that the association's selectors admit (RFC 4301 §5.2).
     Policy "policy" "the inner packet is none that the association admits",

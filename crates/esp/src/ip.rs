@@ -189,7 +189,7 @@ fn too_big_v4(packet: &[u8], header_len: usize, (from, to): (Ipv4Addr, Ipv4Addr)
 }
 
 fn too_big_v6(packet: &[u8], (from, to): (Ipv6Addr, Ipv6Addr), mtu: usize) -> Vec<u8> {
-    // As much as fits into the smallest MTU of IPv6.
+    // The answer fits into the smallest MTU of IPv6.
     let quoted = &packet[..packet.len().min(1280 - 48)];
     let mut message = [&[2, 0, 0, 0][..], &(mtu as u32).to_be_bytes(), quoted].concat();
     let len = (message.len() as u32).to_be_bytes();

@@ -9,7 +9,7 @@ use crate::suite::Suite;
 
 /// A key that is bound to whatever computes with it.
 pub(crate) enum Bound {
-    /// It is in this process.
+    /// The key is in this process.
     Here(Box<Key>),
     /// A worker holds it.
     Worker(KeyHandle),

@@ -119,7 +119,8 @@ impl Computer {
         if stale {
             // The old queue goes first, so that its grant can end.
             *queue = None;
-            *queue = current.and_then(|(number, accelerator)| Some((number, Box::new(accelerator.queue().ok()?))));
+            *queue =
+                current.and_then(|(number, accelerator)| Some((number, Box::new(accelerator.queue().ok()?))));
         }
         let Some((number, queue)) = queue else {
             tasks.iter_mut().for_each(|task| task.result = Err(Fate::NoKey));

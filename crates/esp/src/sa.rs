@@ -17,12 +17,12 @@ use crate::window::Window;
 
 /// The part of an association that has a direction.
 pub enum Side {
-    /// It opens packets. The number is the highest that was accepted before.
+    /// The association opens packets. The number is the highest that was accepted before.
     In {
         /// The highest number that was accepted.
         top: u64,
     },
-    /// It seals packets.
+    /// The association seals packets.
     Out {
         /// The numbers of its packets.
         numbers: Numbers,

@@ -8,6 +8,7 @@ mod add;
 mod arriving;
 mod control;
 mod leaving;
+mod options;
 mod plane;
 mod records;
 mod report;
@@ -16,41 +17,19 @@ mod tun;
 mod upkeep;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use millstream::isolated::Attach;
 use millstream_esp::{Place, Service, Workers};
 use nix::sys::signal::{SigSet, Signal};
 
 pub(crate) use control::{ask, socket_path};
+pub(crate) use options::Options;
 pub(crate) use report::text;
 
 use crate::error::Error;
 use plane::Plane;
 use records::Records;
 use tun::Tun;
-
-/// The options of a data plane.
-pub(crate) struct Options {
-    /// The name of the device.
-    pub(crate) tun: String,
-    /// The file with associations and policies, if there is one.
-    pub(crate) file: Option<PathBuf>,
-    /// The folder of the records.
-    pub(crate) state: PathBuf,
-    /// The socket by which it is changed.
-    pub(crate) control: PathBuf,
-    /// The number of threads that compute.
-    pub(crate) workers: usize,
-    /// The longest outer packet.
-    pub(crate) mtu: usize,
-    /// The time without a packet after which a keep-alive is sent.
-    pub(crate) keepalive: Option<Duration>,
-    /// The service that holds the keys, if one does.
-    pub(crate) service: Option<Attach>,
-}
 
 /// Carries packets until SIGINT or SIGTERM comes. `say` gets what the user should hear.
 ///

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use millstream_esp::{Counters, Description, Direction, Packet, Place, Sa, Suite, Table, Workers};
 
-use super::Options;
+use super::options::Options;
 use super::records::{Record, Records};
 use super::sockets::{Local, Socket};
 use super::tun::Tun;

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock, fstatfs};
 /// The folder of the records.
 pub(super) struct Records {
     folder: PathBuf,
-    /// Its lock is held as long as this is open.
+    /// The folder's lock is held as long as this is open.
     lock: File,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Kept {
 /// The first line of a record.
 const FORMAT: &str = "millstream-esp-1";
 
-/// What statfs(2) says of file systems in memory.
+/// The numbers by which statfs(2) tells file systems in memory.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6_u32 as i64];
 
 impl Records {

@@ -58,7 +58,7 @@ fn look_at_service(plane: &Plane) {
         }
     }
     if plane.table().all().any(|sa| !sa.is_bound()) {
-        // It is tried again at the next look.
+        // The upkeep tries again at the next look.
         let _ = add::rebind(plane);
     }
 }

@@ -3,14 +3,14 @@
 //! An entry begins with a line that is not indented, and goes on over the indented lines behind it. Whatever this module does not know is
 //! an error that names the line: nothing that would change how packets are protected is passed over. Errors never show a key.
 
+mod fault;
 mod policy;
 mod state;
 mod tokens;
 mod words;
 
-use std::fmt;
-
 use crate::description::{Description, Policy};
+pub use fault::TextError;
 use tokens::Entry;
 
 /// The entries of a text.
@@ -21,23 +21,6 @@ pub struct Parsed {
     /// The policies, in their order.
     pub policies: Vec<Policy>,
 }
-
-/// The reason why a text is not understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The fault in it.
-    pub what: String,
-}
-
-impl fmt::Display for TextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for TextError {}
 
 /// Reads associations and policies.
 ///

@@ -1,6 +1,6 @@
 //! Entries of `ip xfrm policy`.
 
-use super::TextError;
+use super::fault::TextError;
 use super::tokens::{Entry, Token};
 use super::words::{address, number, selector, shown};
 use crate::description::{Policy, PolicyDirection, Template};

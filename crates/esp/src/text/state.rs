@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::TextError;
+use super::fault::TextError;
 use super::tokens::{Entry, Token};
 use super::words::{address, key, number, selector, shown};
 use crate::description::{Description, Direction, Encapsulation, KeyMaterial, Limits, Selector};
@@ -121,7 +121,7 @@ impl<'t> Parts<'t> {
             "limit" => self.limit(entry, token)?,
             "anti-replay" => self.context(entry, token)?,
             "lifetime" => lifetime(&mut self.limits, entry, token)?,
-            // What is printed about the past.
+            // The commands print these about the past.
             "stats:" => {
                 entry.skip_line(token.line);
                 if let Some(next) = entry.peek().filter(|next| next.word == "replay-window") {

@@ -1,6 +1,6 @@
 //! The words of an entry, each with its line.
 
-use super::TextError;
+use super::fault::TextError;
 
 /// A word of an entry.
 #[derive(Clone, Copy)]

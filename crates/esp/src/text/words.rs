@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use zeroize::Zeroizing;
 
-use super::TextError;
+use super::fault::TextError;
 use super::tokens::{Entry, Token};
 use crate::description::{Prefix, Selector};
 

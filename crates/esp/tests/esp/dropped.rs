@@ -74,12 +74,11 @@ fn cut_and_long_packets_are_dropped() {
     }
 }
 
-/// What is authentic and has no inner packet in it: made by sealing what the crate itself would not.
+/// An inner packet whose header lies about its length is cut there, and bytes that are no packet are not sealed.
 #[test]
 fn an_authentic_packet_needs_an_inner_one() {
     let text = described(&suites()[4].line, "");
     let (sealing, opening) = (out(&text, 1), into(&text, 0));
-    // The trailer's bytes are encrypted by CBC, so a sender of its own makes them: an inner packet whose header lies about its length is cut there.
     let mut random = Random::new(6);
     let mut long = inner(&mut random, 61);
     long[3] = 40;

@@ -1,0 +1,26 @@
+//! The options of a data plane.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use millstream::isolated::Attach;
+
+/// The options of a data plane.
+pub(crate) struct Options {
+    /// The name of the device.
+    pub(crate) tun: String,
+    /// The file with associations and policies, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// The folder of the records.
+    pub(crate) state: PathBuf,
+    /// The socket by which it is changed.
+    pub(crate) control: PathBuf,
+    /// The number of threads that compute.
+    pub(crate) workers: usize,
+    /// The longest outer packet.
+    pub(crate) mtu: usize,
+    /// The time without a packet after which a keep-alive is sent.
+    pub(crate) keepalive: Option<Duration>,
+    /// The service that holds the keys, if one does.
+    pub(crate) service: Option<Attach>,
+}
