@@ -7,7 +7,6 @@ mod graviola;
 mod lattice;
 mod libcrux;
 mod ours;
-mod queue;
 mod report;
 mod ring;
 

@@ -7,7 +7,7 @@ use millstream::publickey::{Error, ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, x255
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, numbers};
-use super::{lattice, queue};
+use super::lattice;
 
 /// The operations that are in flight at once.
 pub const MANY: usize = 8;
@@ -64,7 +64,7 @@ pub fn signature(features: Features, algorithm: Algorithm, material: &Material) 
 
 /// Returns our rows of a case.
 pub fn rows(features: Features, case: &Case, material: &Material) -> Result<Vec<Row>, String> {
-    let mut rows = match case.algorithm {
+    match case.algorithm {
         Algorithm::X25519 => x25519_rows(features, material),
         Algorithm::Ed25519 => ed25519_rows(features, case, material),
         Algorithm::Ec(curve) => ec_rows(features, curve, case, material),
@@ -72,15 +72,7 @@ pub fn rows(features: Features, case: &Case, material: &Material) -> Result<Vec<
         Algorithm::MlKem(set) => lattice::kem_rows(features, set, case, material),
         Algorithm::MlDsa(set) => lattice::dsa_rows(features, set, case, material),
     }
-    .map_err(|e| e.to_string())?;
-    rows.extend(match (case.algorithm, case.operation) {
-        (Algorithm::MlKem(set), Operation::Decapsulate) => {
-            Some(queue::decapsulate(features, set, &material.private, &material.signature)?)
-        }
-        (Algorithm::MlDsa(set), Operation::Sign) => Some(queue::sign(features, set, &material.private)?),
-        _ => None,
-    });
-    Ok(rows)
+    .map_err(|e| e.to_string())
 }
 
 pub fn verdict<E>(result: &Result<(), E>) -> [u8; 1] {

@@ -73,7 +73,7 @@ fn lattice_cost(word: &ControlWord, each: i64) -> i64 {
     let made = if word.has(Flags::KEY_IN_ARENA) { PER_NANOSECOND * make } else { 0 };
     match word.opcode {
         VERIFY | ENCAPSULATE => WORD_COST + PER_NANOSECOND * public,
-        // It is there.
+        // The public key was kept when the private one was made.
         PUBLIC_KEY => WORD_COST + made,
         _ => each + made,
     }
@@ -280,7 +280,7 @@ mod tests {
         assert!(of(&carried) > KEY_COST && of(&word(Algorithm::None, 0)) == WORD_COST);
         // The key of an HMAC that is longer than a block is hashed, and counts as what is hashed.
         let mac = ControlWord { hash: Algorithm::Sha512 as u8, key_len: 512, ..carried };
-        // What is done on lattices costs as it takes, and so does a key that is made first.
+        // An operation on lattices costs the time that it takes, and so does a key that is made first.
         let ml_dsa = ControlWord {
             opcode: Opcode::Sign as u8,
             algorithm: Algorithm::MlDsa65 as u8,

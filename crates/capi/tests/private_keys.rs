@@ -33,7 +33,7 @@ fn scheme(kind: Kind, algorithm: cwq::Algorithm) -> (AlgorithmCode, u32) {
     }
 }
 
-/// What is asked for: the kind, the algorithm, the input, and the answer of Rust's own keys.
+/// A request: the kind, the algorithm, the input, and the answer of Rust's own keys.
 fn cases() -> Vec<(Kind, cwq::Algorithm, &'static [u8], Vec<u8>)> {
     let features = millstream::features().unwrap();
     let signer = ed25519::PrivateKey::new(features, &[7; 32]).unwrap();
@@ -113,7 +113,7 @@ fn in_a_queue() {
         ok!(millstream_queue_submit(queue, &request, null_mut()));
         ok!(millstream_queue_wait(queue, &mut done));
         assert_eq!((done.status, done.source), (Status::Ok.into(), buffer), "{kind:?}");
-        // What is too long for the tag comes where mid-states do.
+        // A result that is too long for the tag comes where mid-states do.
         let found = match done.state_length {
             0 => &done.tag[..done.tag_length as usize],
             len => unsafe { std::slice::from_raw_parts(done.state, len) },
@@ -238,7 +238,7 @@ fn rsa_in_a_queue() {
     unsafe { millstream_queue_free(queue) };
 }
 
-/// What is asked for on lattices: kind, algorithm, input, context or public key. `run` returns what was written, and the tag.
+/// A request on lattices: kind, algorithm, input, context or public key. `run` returns what was written, and the tag.
 type Run<'r> = dyn FnMut(Kind, cwq::Algorithm, u32, &[u8], &[u8]) -> Result<(Vec<u8>, Vec<u8>), Status> + 'r;
 
 /// Signs, encapsulates, decapsulates and writes public keys in a batch and in a queue: `run` does one of them.

@@ -151,7 +151,7 @@ fn every_suite_seals_and_opens() {
                     let text = vec![7; len];
                     let sealed = sender.seal(b"aad", &text).expect("sealed");
                     assert_eq!(sealed.len(), len + 16);
-                    // What does not open leaves the context where it was.
+                    // A message that does not open leaves the context where it was.
                     let mut changed = sealed.clone();
                     changed[len] ^= 1;
                     assert_eq!(receiver.open(b"aad", &changed), Err(Error::Authentication));
@@ -191,7 +191,7 @@ fn wrong_keys_and_setups_are_refused() {
         let setup = Setup { info: b"", psk: Some(psk), sender: None };
         assert!(matches!(begun(suite(Kem::X25519), &x25519, &setup), Error::Length { .. }));
     }
-    // Who authenticates himself is not another.
+    // A sender who authenticates himself is not another one.
     let (ours, other) =
         (key(Kem::X25519), PrivateKey::generate(features, Kem::X25519, &mut Counting(9)).unwrap());
     let setup = Setup { info: b"", psk: None, sender: Some(&ours) };

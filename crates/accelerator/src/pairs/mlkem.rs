@@ -20,7 +20,7 @@ pub(crate) const SECRET_BYTES: u32 = mlkem::SECRET as u32;
 #[derive(Clone, Copy)]
 pub(crate) enum Recipient<'a> {
     Key(&'a mlkem::PublicKey),
-    /// Its encoding, of a length that fits the set. It is expanded beside those of other works.
+    /// The key's encoding, of a length that fits the set. It is expanded beside those of other works.
     Bytes(Set, &'a [u8]),
 }
 

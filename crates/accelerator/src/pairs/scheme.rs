@@ -47,7 +47,7 @@ pub enum SignatureScheme {
     RsaRaw,
     /// ML-DSA (FIPS 204 §5): 2420, 3309 or 4627 bytes.
     MlDsa {
-        /// What is signed.
+        /// The input of the signature.
         input: MlDsaInput,
         /// True for a signature that depends on the key, the context and the input alone; otherwise random bytes hedge it. The verifier does
         /// not see which it was.

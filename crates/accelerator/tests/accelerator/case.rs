@@ -396,7 +396,7 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
             Key::Curve(key) => Operation::agree_ecdh(key, source),
             key => panic!("not one to agree with: {key:?}"),
         },
-        // Its result is too long for a tag: see `is_long`.
+        // The result is too long for a tag: see `is_long`.
         Opcode::PublicKey if case.algorithm == Algorithm::Rsa => Operation::null(),
         Opcode::PublicKey => Operation::public_key(keys.key().by_ref().as_private().expect("a private key")),
         _ => Operation::null(),
@@ -430,7 +430,7 @@ impl Outcome {
             return assert!(self.tag.is_empty(), "no tag after a failure: {case:?}");
         }
         if case.opcode == Opcode::PublicKey && case.is_long() {
-            // Where a key on lattices has it, it is the tag; that of RSA is no operation here.
+            // A public key on lattices is the tag here, and that of RSA is no operation.
             assert!(self.tag.is_empty() || self.tag == case.state, "public key: {case:?}");
         } else if !case.reverse {
             let whole = case.mac.len().max(self.tag.len() * usize::from(case.mac.is_empty()));

@@ -129,7 +129,7 @@ fn signatures() -> Vec<Case> {
         );
         for group in &file.test_groups {
             let key = bytes(if group.privseed.is_some() { &group.privseed } else { &group.privkey });
-            // Those with random bytes are the engine's own suite's: here they come from the unit.
+            // Vectors with random bytes are the engine's own suite's: here they come from the unit.
             for test in group
                 .tests
                 .iter()

@@ -32,7 +32,7 @@ pub(super) fn ed448(row: Row) -> Option<Vec<Trial>> {
     let run = move |bytes: &[u8], parts: &mut [crate::Part<'_>]| {
         let key = ed448::PrivateKey::with_kernel(bound, features, bytes).expect("57 bytes");
         let signature = key.sign(parts[0].data);
-        // What is behind an object has no room for all of it, and S depends on everything before.
+        // An object has no room behind it for the whole signature, and S depends on everything before.
         parts[0].put(&signature[ed448::KEY..]);
     };
     let what = "key and signature";

@@ -189,7 +189,7 @@ fn unwrap_hybrid(
             key.copy_from_slice(&opened);
             Ok(Some(key))
         }
-        // Where a share is no point for this key, the stanza is for another one.
+        // A share that is no point for this key belongs to a stanza for another one.
         Err(millstream_publickey::Error::Authentication | millstream_publickey::Error::Point { .. }) => {
             Ok(None)
         }

@@ -215,7 +215,7 @@ impl Wrapped {
                         key.copy_from_slice(&opened);
                         Ok(Some(key))
                     }
-                    // Where the share is no point for this key, the data key was wrapped for another one.
+                    // If the share is no point for this key, the data key was wrapped for another one.
                     Err(PairError::Authentication | PairError::Point { .. }) => Ok(None),
                     Err(error) => Err(publickey(error)),
                 }

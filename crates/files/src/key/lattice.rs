@@ -120,7 +120,7 @@ pub(super) fn read(features: Features, kind: Kind, set: Set, der: &[u8]) -> Resu
                 return Err(bad(format!("a key of {kind} with a seed of another length")));
             }
             let expanded = set.expanded(features, seed)?;
-            // Whether they fit is public: RFC 9935 §8, RFC 9881 §8.
+            // The verdict is public: RFC 9935 §8, RFC 9881 §8.
             let same = expanded.len() == given.len() && bool::from(begins(&expanded, given));
             if same {
                 Key::new(features, kind, seed)

@@ -61,7 +61,7 @@ impl Fe {
     /// Returns limbs of 56 bits of the number below p.
     fn reduced(self) -> [u64; LIMBS] {
         let mut limbs = self.0;
-        // What leaves the top is at most 1 after the first round, and nothing after the second: the rest is small then.
+        // The carry out of the top is at most 1 after the first round, and nothing after the second: the rest is small then.
         for _ in 0..3 {
             let mut carry = 0;
             for limb in &mut limbs {

@@ -105,7 +105,7 @@ fn multiply_onto(wide: &mut [u64; WIDE], a: &[u64], b: &[u64]) {
 
 /// Reduces a number below 2^912.
 fn fold(wide: &mut [u64; WIDE]) -> Scalar {
-    // From 912 bits the folds leave 691, 470, 447 and at last not more than the order and c.
+    // The folds leave 691 of 912 bits, then 470, 447, and at last not more than the order and c.
     for _ in 0..4 {
         let mut high = [0; WIDE - LIMBS + 1];
         for (i, limb) in high.iter_mut().enumerate() {

@@ -31,7 +31,7 @@ use crate::{Error, Random};
 
 const NAME: &str = "hpke";
 
-/// What both ends of a context must agree on beside the suite and the receiver's key. `K` is the sender's key: the private one where
+/// The facts on which both ends of a context must agree, beside the suite and the receiver's key. `K` is the sender's key: the private one where
 /// messages are sent, the public one where they are received.
 #[derive(Debug)]
 pub struct Setup<'a, K> {

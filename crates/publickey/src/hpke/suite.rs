@@ -230,7 +230,7 @@ impl Suite {
         Suite { kem, kdf, aead }
     }
 
-    /// What the derivations of the key schedule are bound to: RFC 9180 §5.1.
+    /// The bytes to which the derivations of the key schedule are bound: RFC 9180 §5.1.
     pub(super) fn id(self) -> [u8; 10] {
         let mut id = *b"HPKE......";
         id[4..6].copy_from_slice(&self.kem.id().to_be_bytes());

@@ -113,7 +113,7 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
             }
             Kind::PublicKey => {
                 let key = key(of.key)?;
-                // That of RSA is refused as a tag, and has a kind of its own.
+                // A public key of RSA is refused as a tag, and has a kind of its own.
                 let is_long = is_long_result(key.algorithm(), Opcode::PublicKey);
                 if is_long && key.algorithm() != Algorithm::Rsa {
                     return to.output(|destination| Inner::public_key_to(key, destination));

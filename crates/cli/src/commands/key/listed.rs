@@ -112,7 +112,7 @@ fn json(attributes: &Attributes) -> serde_json::Value {
 
 /// Write the public part of a key
 ///
-/// That of an identity file of age is a line with its recipient.
+/// The public part of an identity file of age is a line with its recipient.
 #[derive(clap::Args)]
 pub(super) struct Public {
     #[command(flatten)]
