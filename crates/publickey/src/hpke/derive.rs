@@ -36,7 +36,7 @@ impl Labelled<'_> {
         let given = out.len();
         let too_long =
             |_| Error::Length { algorithm: NAME, what: "output", given, takes: "255 digests at most" };
-        let len = u16::try_from(given).or_else(|_| Err(too_long(())))?;
+        let len = u16::try_from(given).map_err(|_| too_long(()))?;
         let labelled = [&len.to_be_bytes(), VERSION, self.suite_id, label, info].concat();
         let key = Hkdf::with_key(HmacKey::new(self.features, self.hash, prk));
         key.expand(&labelled, out).map_err(|_| too_long(()))

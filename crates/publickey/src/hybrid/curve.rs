@@ -23,9 +23,12 @@ impl Scalar {
         let Some(curve) = hybrid.curve() else {
             return Ok(Scalar::X25519(x25519::PrivateKey::new(features, seed)?));
         };
-        let keys = seed.chunks_exact(curve.bytes()).map(|part| ecdh::PrivateKey::new(features, curve, part));
-        let refused = Error::Scalar { algorithm: curve.name() };
-        keys.fold(Err(refused), |found, key| found.or(key)).map(Scalar::Curve)
+        // All parts are tried, so that the time does not tell which is the first to fit.
+        let mut found = Err(Error::Scalar { algorithm: curve.name() });
+        for part in seed.chunks_exact(curve.bytes()) {
+            found = found.or(ecdh::PrivateKey::new(features, curve, part));
+        }
+        found.map(Scalar::Curve)
     }
 
     pub(super) fn element(&self) -> Vec<u8> {
