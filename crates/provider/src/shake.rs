@@ -57,7 +57,7 @@ impl Message for Shake {
     fn new(spec: &Spec) -> Result<Self> {
         let xof = spec.xof.ok_or(Reason::INTERNAL)?;
         let kernel = kernel(xof)?;
-        let state = State::Absorbing(sha3::Shake::with_kernel(kernel.clone()));
+        let state = State::Absorbing(sha3::Shake::with_kernel(*kernel));
         Ok(Shake { state, kernel, xof, asked: None })
     }
 
@@ -67,7 +67,7 @@ impl Message for Shake {
     }
 
     fn reset(&mut self) {
-        self.state = State::Absorbing(sha3::Shake::with_kernel(self.kernel.clone()));
+        self.state = State::Absorbing(sha3::Shake::with_kernel(*self.kernel));
     }
 
     fn renew(&mut self, _: &Spec) {

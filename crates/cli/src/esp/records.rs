@@ -59,7 +59,7 @@ impl Records {
 
     /// Returns true if the folder is in memory, so that it does not outlive the machine's next start.
     pub(super) fn is_volatile(&self) -> bool {
-        fstatfs(&self.lock).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as i64)))
+        fstatfs(&self.lock).is_ok_and(|found| IN_MEMORY.contains(&found.f_type))
     }
 
     /// Returns the record of a key, and its place. A key that is new gets numbers from the beginning, and a random number for its vectors.
