@@ -401,7 +401,7 @@ fn outputs(row: Row) -> Option<Vec<Trial>> {
     let what = format!("output in pieces ({xof})");
     Some(vec![Trial::new(row.algorithm, kernel.kernel(), what, 0, LENS, move |_, parts| {
         for part in parts {
-            let mut shake = Shake::with_kernel(kernel.clone());
+            let mut shake = Shake::with_kernel(kernel);
             part.data.chunks(50).for_each(|piece| shake.update(piece));
             let mut output = shake.finish();
             part.tail.chunks_mut(23).for_each(|piece| output.squeeze(piece));
