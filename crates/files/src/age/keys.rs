@@ -184,7 +184,7 @@ mod tests {
             ("age1pq1x34nzsvr0rxjsgdn8zgyhfe8j7ceq5r9rdelkjuh3y235jzxshfg87pz", "aeq0d3fzv49zc0k");
         assert!(to.starts_with(begin) && to.ends_with(end), "{to}");
         assert_eq!(recipients(features, to.as_bytes()).unwrap(), [key.recipient(features).unwrap()]);
-        assert!(recipients(features, to[..to.len() - 1].as_bytes()).is_err());
+        assert!(recipients(features, &to.as_bytes()[..to.len() - 1]).is_err());
         assert!(is_recipients_file(to.as_bytes()) && !is_recipients_file(LINE.as_bytes()));
     }
 }

@@ -33,7 +33,7 @@ const fn oid(name: &str) -> ObjectIdentifier {
     ObjectIdentifier::new_unwrap(name)
 }
 
-/// The tag of a seed: [0], implicit.
+/// The tag of a seed, which is 0, context-specific and implicit.
 const SEED: u8 = 0x80;
 
 /// Returns the set of a kind, if it is one on lattices.
