@@ -206,7 +206,7 @@ fn keys_on_lattices_are_counted_with_all_that_they_keep() {
         matches!(refused, millstream::Error::Key(millstream::isolated::KeyRefusal::SlotsFull)),
         "{refused}"
     );
-    let reserve = one.grant().key_slots as usize * 2048;
+    let reserve = one.grant().key_slots * 2048;
     let takes = mldsa::Set::MlDsa87.kept_private_len();
     assert!(!keys.is_empty() && keys.len() * takes <= reserve, "{} keys in {reserve} bytes", keys.len());
     other.generate_key(Algorithm::MlDsa87, 32, Exportable::No).expect("another grant has room of its own");
