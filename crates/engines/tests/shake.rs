@@ -97,7 +97,7 @@ fn pieces_of_every_size() {
         let expected = reference(xof, &data, 1000);
         for kernel in kernels(xof) {
             for size in 1..=xof.block_len() + 1 {
-                let mut shake = Shake::with_kernel(*kernel);
+                let mut shake = Shake::with_kernel(kernel);
                 data.chunks(size).for_each(|piece| shake.update(piece));
                 let (copy, mut out) = (shake.clone(), vec![0; 1000]);
                 let mut reader = shake.finish();
