@@ -32,7 +32,7 @@ impl<'a> Operation<'a> {
     }
 
     /// Agrees with the peer whose public key is `peer` on a secret of 32 bytes (RFC 7748 §6.1): see [`Operation::tag`]. Its
-    /// result may be [`Error::DataLength`], or [`Error::Peer`] where the peer's point has a small order.
+    /// result may be [`Error::DataLength`](millstream_engines::Error::DataLength), or [`Error::Peer`](millstream_engines::Error::Peer) where the peer's point has a small order.
     pub fn agree(key: &'a x25519::PrivateKey, peer: &[u8]) -> Self {
         match Agree::x25519(key, peer) {
             Ok(agree) => Operation::new(Work::Agree(agree)),
@@ -47,15 +47,15 @@ impl<'a> Operation<'a> {
     }
 
     /// Agrees with the peer whose public key is the point `peer` (SEC 1 §2.3.3, compressed or not) on a secret as long as a coordinate: see
-    /// [`Operation::tag`]. Its result may be [`Error::DataLength`], or [`Error::Peer`] for what is no point of the curve.
+    /// [`Operation::tag`]. Its result may be [`Error::DataLength`](millstream_engines::Error::DataLength), or [`Error::Peer`](millstream_engines::Error::Peer) for what is no point of the curve.
     pub fn agree_ecdh(key: &'a ecdh::PrivateKey, peer: &'a [u8]) -> Self {
         Operation::new(Work::Agree(Agree::curve(key, peer)))
     }
 
     /// Signs a digest with RSA, to the front of `signature`, which has at least as many bytes as the modulus: see [`Operation::value`].
     ///
-    /// The result may be [`Error::DataLength`] where the digest or the place has another length than the scheme takes, or
-    /// [`Error::Parameter`] for a scheme of other keys.
+    /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength) where the digest or the place has another length than the scheme takes, or
+    /// [`Error::Parameter`](millstream_engines::Error::Parameter) for a scheme of other keys.
     pub fn sign_rsa(
         key: &'a rsa::PrivateKey,
         scheme: SignatureScheme,
@@ -74,7 +74,7 @@ impl<'a> Operation<'a> {
 
     /// Decrypts with RSA, to the front of `message`, which has at least as many bytes as the modulus: see [`Operation::value`].
     ///
-    /// The result may be [`Error::DataLength`], or [`Error::Authentication`] for OAEP that is wrong in whatever way.
+    /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength), or [`Error::Authentication`](millstream_engines::Error::Authentication) for OAEP that is wrong in whatever way.
     pub fn decrypt_rsa(
         key: &'a rsa::PrivateKey,
         scheme: DecryptionScheme<'a>,
@@ -93,7 +93,7 @@ impl<'a> Operation<'a> {
     /// Verifies a signature of what was signed, a message or its digest, in variable time. That of ML-DSA was made without a context: see
     /// [`Operation::verify_in_context`].
     ///
-    /// The result is [`Error::Authentication`] where it does not verify, or [`Error::Parameter`] for a scheme that is not of the key's kind.
+    /// The result is [`Error::Authentication`](millstream_engines::Error::Authentication) where it does not verify, or [`Error::Parameter`](millstream_engines::Error::Parameter) for a scheme that is not of the key's kind.
     pub fn verify_signature(
         key: impl Into<VerifyingKeyRef<'a>>,
         scheme: SignatureScheme,
@@ -105,7 +105,7 @@ impl<'a> Operation<'a> {
 
     /// Verifies a signature of ML-DSA that was made within a context (FIPS 204 §5.3 and §5.4), as [`Operation::verify_signature`].
     ///
-    /// The result is [`Error::Parameter`] for a context of more than 255 bytes, beside a representative, or of another algorithm.
+    /// The result is [`Error::Parameter`](millstream_engines::Error::Parameter) for a context of more than 255 bytes, beside a representative, or of another algorithm.
     pub fn verify_in_context(
         key: impl Into<VerifyingKeyRef<'a>>,
         scheme: SignatureScheme,
@@ -123,8 +123,8 @@ impl<'a> Operation<'a> {
     /// [`Set::signature_len`](millstream_publickey::mldsa::Set::signature_len) bytes: see [`Operation::value`]. Random bytes of the unit hedge a signature that is not
     /// to be deterministic (FIPS 204 §3.4).
     ///
-    /// The result may be [`Error::DataLength`] where the place is too short, or a digest or representative has another length than it
-    /// should; [`Error::Parameter`] for a scheme of other keys, or a context that does not fit.
+    /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength) where the place is too short, or a digest or representative has another length than it
+    /// should; [`Error::Parameter`](millstream_engines::Error::Parameter) for a scheme of other keys, or a context that does not fit.
     ///
     /// ```
     /// use millstream_accelerator::{MlDsaInput, Operation, SignatureScheme, Unit};
@@ -164,7 +164,7 @@ impl<'a> Operation<'a> {
     /// goes to the front of `ciphertext`, which has at least [`Set::ciphertext_len`](millstream_publickey::mlkem::Set::ciphertext_len) bytes: see
     /// [`Operation::value`].
     ///
-    /// The result may be [`Error::DataLength`], or [`Error::Random`] where the unit has no random bytes: see [`Unit::seed`](crate::Unit::seed).
+    /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength), or [`Error::Random`](millstream_engines::Error::Random) where the unit has no random bytes: see [`Unit::seed`](crate::Unit::seed).
     ///
     /// ```
     /// use millstream_accelerator::{Operation, Unit};
@@ -193,8 +193,8 @@ impl<'a> Operation<'a> {
 
     /// Does the same for a public key that is not expanded yet: those of many operations are expanded side by side.
     ///
-    /// The result may be [`Error::DataLength`] for a key or a place of another length than it should have, [`Error::Peer`] for a key in which
-    /// a number is not below q, and [`Error::KeyLength`] for another algorithm than ML-KEM.
+    /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength) for a key or a place of another length than it should have, [`Error::Peer`](millstream_engines::Error::Peer) for a key in which
+    /// a number is not below q, and [`Error::KeyLength`](millstream_engines::Error::KeyLength) for another algorithm than ML-KEM.
     pub fn encapsulate_for(algorithm: Algorithm, public: &'a [u8], ciphertext: &'a mut [u8]) -> Self {
         match Recipient::of(algorithm, public).and_then(|key| Encapsulate::new(key, ciphertext)) {
             Ok(work) => Operation::new(Work::Encapsulate(work)),
@@ -203,13 +203,13 @@ impl<'a> Operation<'a> {
     }
 
     /// Gets the shared secret of 32 bytes from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3): see [`Operation::tag`]. A ciphertext
-    /// that was not made for the key gives a secret that nobody else knows, in the same time. The result may be [`Error::DataLength`].
+    /// that was not made for the key gives a secret that nobody else knows, in the same time. The result may be [`Error::DataLength`](millstream_engines::Error::DataLength).
     pub fn decapsulate(key: &'a mlkem::PrivateKey, ciphertext: &'a [u8]) -> Self {
         Operation::new(Work::Decapsulate(Decapsulate::new(key, ciphertext)))
     }
 
     /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag, and
-    /// here [`Error::OutputLength`]: see [`Operation::public_key_rsa`].
+    /// here [`Error::OutputLength`](millstream_engines::Error::OutputLength): see [`Operation::public_key_rsa`].
     pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
         match public_key(key.into(), &mut []) {
             Ok(work) => Operation::new(work),
