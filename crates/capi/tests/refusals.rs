@@ -267,6 +267,17 @@ fn key_pairs() {
         "algorithm",
         millstream_verify_signature(AlgorithmCode(0xfe), at, 32, none, 0, at, 1, at, 64)
     );
+    let (public, context) = ([1; 1312], [0; 256]);
+    let (ml_dsa, key, c) = (code(Algorithm::MlDsa44), public.as_ptr(), context.as_ptr());
+    let scheme = millstream_scheme_ml_dsa(0, 0);
+    let verify = millstream_verify_in_context;
+    refused!(Null, "public_key", verify(ml_dsa, null(), 1312, scheme, null(), 0, at, 1, at, 64));
+    refused!(Null, "context", verify(ml_dsa, key, 1312, scheme, null(), 1, at, 1, at, 64));
+    refused!(Parameter, "ml-dsa-44", verify(ml_dsa, key, 1311, scheme, c, 3, at, 1, at, 64));
+    refused!(Parameter, "context", verify(ml_dsa, key, 1312, scheme, c, 256, at, 1, at, 64));
+    refused!(Argument, "scheme", verify(ml_dsa, key, 1312, u32::MAX, c, 3, at, 1, at, 64));
+    assert_eq!((millstream_scheme_ml_dsa(13, 0), millstream_scheme_ml_dsa(256, 0)), (u32::MAX, u32::MAX));
+    assert_ne!(millstream_scheme_ml_dsa(0, 0), millstream_scheme_ml_dsa(0, 1));
     assert_eq!((millstream_scheme_pss(none, 20), millstream_scheme_oaep(none)), (0, 0));
     assert_eq!(millstream_scheme_pss(sha256, 32), 0x20_5302);
 }

@@ -117,9 +117,8 @@ pub unsafe extern "C" fn millstream_verify_signature(
         let public = In::new("public_key", public_key, public_key_length)?;
         let (message, signature) =
             (In::new("message", message, length)?, In::new("signature", signature, signature_length)?);
-        let scheme = of_pair(algorithm.get()?, hash, scheme)?;
         // SAFETY: the caller's promise; nothing is written.
-        unsafe { verify(algorithm, public, scheme, context, message, signature) }
+        unsafe { verify(algorithm, public, (hash, scheme), context, message, signature) }
     })
 }
 
@@ -145,9 +144,8 @@ pub unsafe extern "C" fn millstream_verify_in_context(
         let context = In::new("context", context, context_length)?;
         let (message, signature) =
             (In::new("message", message, length)?, In::new("signature", signature, signature_length)?);
-        let scheme = of_pair(algorithm.get()?, AlgorithmCode(0), scheme)?;
         // SAFETY: the caller's promise; nothing is written.
-        unsafe { verify(algorithm, public, scheme, context, message, signature) }
+        unsafe { verify(algorithm, public, (AlgorithmCode(0), scheme), context, message, signature) }
     })
 }
 
@@ -156,7 +154,7 @@ pub unsafe extern "C" fn millstream_verify_in_context(
 unsafe fn verify(
     algorithm: AlgorithmCode,
     public: In,
-    scheme: SignatureScheme,
+    (hash, scheme): (AlgorithmCode, u32),
     context: In,
     message: In,
     signature: In,
@@ -164,7 +162,9 @@ unsafe fn verify(
     // SAFETY: as the caller says.
     let (public, context, message, signature) =
         unsafe { (public.get(), context.get(), message.get(), signature.get()) };
+    // The key comes first, because an algorithm without signatures has no schemes either.
     let key = VerifyingKey::new(millstream::features()?, algorithm.get()?, public)?;
+    let scheme = of_pair(algorithm.get()?, hash, scheme)?;
     let mut operation = [Operation::verify_in_context(&key, scheme, context, message, signature)];
     millstream::batch(&mut operation)?;
     Ok(operation[0].result()?)
