@@ -273,7 +273,7 @@ fn key_pairs() {
     let verify = millstream_verify_in_context;
     refused!(Null, "public_key", verify(ml_dsa, null(), 1312, scheme, null(), 0, at, 1, at, 64));
     refused!(Null, "context", verify(ml_dsa, key, 1312, scheme, null(), 1, at, 1, at, 64));
-    refused!(Parameter, "ml-dsa-44", verify(ml_dsa, key, 1311, scheme, c, 3, at, 1, at, 64));
+    refused!(DataLength, "ml-dsa-44", verify(ml_dsa, key, 1311, scheme, c, 3, at, 1, at, 64));
     refused!(Parameter, "context", verify(ml_dsa, key, 1312, scheme, c, 256, at, 1, at, 64));
     refused!(Argument, "scheme", verify(ml_dsa, key, 1312, u32::MAX, c, 3, at, 1, at, 64));
     assert_eq!((millstream_scheme_ml_dsa(13, 0), millstream_scheme_ml_dsa(256, 0)), (u32::MAX, u32::MAX));
