@@ -1,6 +1,7 @@
 //! The objects of ML-KEM and ML-DSA, which libcrypto has not heard of before OpenSSL 3.5: without them it verifies no certificate.
 
 use std::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
 
 use crate::provider::Provider;
 
@@ -23,6 +24,10 @@ pub fn introduce(provider: Provider) {
     if provider.openssl() >= (3, 5) {
         return;
     }
+    // Several threads may load the provider at once, each into a context of its own, and the objects are libcrypto's for all of them. Version 3.0
+    // sorts its list of signatures while another thread searches it, so only one thread at a time comes here.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     ML_KEM.iter().for_each(|object| provider.name_object(object));
     for object @ [.., name] in &ML_DSA {
         provider.name_object(object);
