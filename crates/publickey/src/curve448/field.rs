@@ -72,15 +72,17 @@ impl Fe {
             limbs[0] += carry;
             limbs[4] += carry;
         }
-        let (mut less, mut borrow) = ([0; LIMBS], 0);
-        for ((out, limb), p) in less.iter_mut().zip(limbs).zip(P) {
-            let difference = limb.wrapping_sub(p).wrapping_sub(borrow);
-            borrow = difference >> 63;
-            *out = difference & LOW;
+        // The number is p or more if adding 2^448 - p = 2^224 + 1 carries out of the top. No comparison tells it, because a compiler
+        // makes branches of those.
+        let mut carry = 1;
+        for (i, limb) in limbs.iter().enumerate() {
+            carry = (*limb + carry + u64::from(i == 4)) >> BITS;
         }
-        let below = borrow.wrapping_neg();
-        for (limb, less) in limbs.iter_mut().zip(less) {
-            *limb = *limb & below | less & !below;
+        let (at_least_p, mut carry) = (carry, carry);
+        for (i, limb) in limbs.iter_mut().enumerate() {
+            *limb += carry + if i == 4 { at_least_p } else { 0 };
+            carry = *limb >> BITS;
+            *limb &= LOW;
         }
         limbs
     }

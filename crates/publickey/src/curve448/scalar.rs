@@ -6,6 +6,8 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::weierstrass::barrier::hidden;
+
 const LIMBS: usize = 7;
 /// The limbs of what is reduced: 912 bits of a digest, or of a product with a sum.
 const WIDE: usize = 16;
@@ -122,7 +124,8 @@ fn fold(wide: &mut [u64; WIDE]) -> Scalar {
     for (i, out) in scalar.0.iter_mut().enumerate() {
         let (less, first) = wide[i].overflowing_sub(ORDER[i]);
         let (less, second) = less.overflowing_sub(borrow);
-        borrow = u64::from(first) | u64::from(second);
+        // A compiler that knows where the borrow comes from branches on it.
+        borrow = hidden(u64::from(first) | u64::from(second));
         *out = less;
     }
     let below = borrow.wrapping_neg();

@@ -2,7 +2,7 @@
 //!
 //! Ref. SP 800-186 §3.2.1; FIPS 186-5 §6; SEC 1 v2.0 §2.3 (encodings).
 mod arch;
-mod barrier;
+pub(crate) mod barrier;
 mod curve;
 mod digits;
 pub(crate) mod example;
