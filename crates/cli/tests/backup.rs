@@ -149,6 +149,14 @@ fn a_pair_safe_from_quantum_computers_opens() {
     let place = place();
     place.millstream(["keygen", "age", "-o", "identity"]).good();
     let recipient = place.millstream(["key", "public", "identity"]).text();
+    // A pipe can be read once.
+    for file in ["identity", "pair.pem"] {
+        if file == "pair.pem" {
+            place.millstream(["key", "generate", "x25519", "-o", file]).good();
+        }
+        let piped = place.run(MILLSTREAM, ["key", "public", "/dev/stdin"], &place.read(file));
+        assert_eq!(piped.out, place.millstream(["key", "public", file]).good(), "{file}: {}", piped.err);
+    }
     place.write("recipient", &recipient);
     let text = String::from_utf8(place.read("identity")).unwrap();
     let lines: Vec<&str> = text.lines().collect();

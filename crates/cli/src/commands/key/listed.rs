@@ -127,13 +127,7 @@ pub(super) struct Public {
 
 impl Public {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let bytes = match self.source.recipients(context)? {
-            Some(recipients) => recipients.into_bytes(),
-            None => {
-                let public = self.source.see(context)?.public()?;
-                public.write(self.form.into()).map_err(|error| Error::in_format(error, "the key", ""))?
-            }
-        };
+        let bytes = self.source.public(context, self.form.into())?;
         match crate::commands::cautions::file(self.output.as_deref()) {
             Some(path) => Output::named(path)?.save(bytes),
             None => print(bytes),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_cpu::Features;
 use millstream_files::age;
-use millstream_files::key::{self, Found, Key, Kind, PublicKey};
+use millstream_files::key::{self, Form as FileForm, Found, Key, Kind, PublicKey};
 use millstream_store::{Attributes, Role, usage};
 
 use super::forms::{Kind as KindOption, usage_names};
@@ -77,6 +77,26 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Looks at the key of a file.
+    fn of(found: Found) -> Result<Self, Error> {
+        let name = "the key".to_owned();
+        match found {
+            Found::Key(key) => {
+                let features = Features::active()?;
+                let asked = Attributes { exportable: true, ..Attributes::default() };
+                let attributes = described(features, &key, &asked)?;
+                let public = key.kind().is_pair().then(|| key.public(features)).transpose();
+                let public = public.map_err(|error| Error::in_format(error, "the key", ""))?;
+                Ok(Seen { attributes, public, is_public: false, name })
+            }
+            Found::Public(public) => {
+                let attributes =
+                    Attributes { kind: public.kind().name().to_owned(), ..Attributes::default() };
+                Ok(Seen { attributes, public: Some(public), is_public: true, name })
+            }
+        }
+    }
+
     /// Returns the public key.
     pub(super) fn public(self) -> Result<PublicKey, Error> {
         let none = || {
@@ -111,29 +131,28 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns the recipients of an identity file of age, one a line; none for other keys.
-    pub(super) fn recipients(&self, context: &Context) -> Result<Option<String>, Error> {
-        let Some(path) = &self.file else { return Ok(None) };
-        let (bytes, exposed) = secret::key_file(path)?;
-        if !age::is_identity_file(&bytes) {
-            return Ok(None);
-        }
-        exposed.into_iter().for_each(|exposed| context.warn(exposed));
-        let (features, failed) = (Features::active()?, |error| Error::secret(path, error));
-        let mut lines = String::new();
-        for identity in age::identities(&bytes).map_err(failed)? {
-            lines.push_str(&identity.recipient(features).map_err(failed)?.to_line());
-            lines.push('\n');
-        }
-        Ok(Some(lines))
+    /// Returns the public part as a file of this form. That of an identity file of age is its recipients, one a line.
+    pub(super) fn public(self, context: &Context, form: FileForm) -> Result<Vec<u8>, Error> {
+        let seen = match &self.file {
+            // The file is read once, because it may be a pipe.
+            Some(path) => {
+                let (bytes, exposed) = secret::key_file(path)?;
+                if age::is_identity_file(&bytes) {
+                    exposed.into_iter().for_each(|exposed| context.warn(exposed));
+                    return recipients(path, &bytes);
+                }
+                Seen::of(found(context, path, &bytes, exposed, self.raw.map(Kind::from))?)?
+            }
+            None => self.see(context)?,
+        };
+        seen.public()?.write(form).map_err(|error| Error::in_format(error, "the key", ""))
     }
 
     /// Looks at the key.
     pub(super) fn see(self, context: &Context) -> Result<Seen, Error> {
-        let features = Features::active()?;
         if let (Some(token), Some(key)) = (self.token, self.key) {
             let key = InToken { token, key, pin: self.pin, place: self.place };
-            let attributes = key.show()?;
+            let (features, attributes) = (Features::active()?, key.show()?);
             let public = (!attributes.public_key.is_empty())
                 .then(|| PublicKey::from_spki(features, &attributes.public_key))
                 .transpose()
@@ -141,28 +160,36 @@ impl Source {
             return Ok(Seen { attributes, public, is_public: false, name: key.key });
         }
         let path = self.file.expect("a file or a token is required");
-        let name = "the key".to_owned();
-        match read_file(context, &path, self.raw.map(Kind::from))? {
-            Found::Key(key) => {
-                let asked = Attributes { exportable: true, ..Attributes::default() };
-                let attributes = described(features, &key, &asked)?;
-                let public = key.kind().is_pair().then(|| key.public(features)).transpose();
-                let public = public.map_err(|error| Error::in_format(error, "the key", ""))?;
-                Ok(Seen { attributes, public, is_public: false, name })
-            }
-            Found::Public(public) => {
-                let attributes =
-                    Attributes { kind: public.kind().name().to_owned(), ..Attributes::default() };
-                Ok(Seen { attributes, public: Some(public), is_public: true, name })
-            }
-        }
+        Seen::of(read_file(context, &path, self.raw.map(Kind::from))?)
     }
+}
+
+/// Returns the recipients of an identity file, one a line.
+fn recipients(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let (features, failed) = (Features::active()?, |error| Error::secret(path, error));
+    let mut lines = String::new();
+    for identity in age::identities(bytes).map_err(failed)? {
+        lines.push_str(&identity.recipient(features).map_err(failed)?.to_line());
+        lines.push('\n');
+    }
+    Ok(lines.into_bytes())
 }
 
 /// Reads a key file.
 pub(super) fn read_file(context: &Context, path: &Path, raw: Option<Kind>) -> Result<Found, Error> {
     let (bytes, exposed) = secret::key_file(path)?;
-    let found = key::read(Features::active()?, &bytes, raw).map_err(|error| Error::secret(path, error))?;
+    found(context, path, &bytes, exposed, raw)
+}
+
+/// Finds the key in a file's bytes, and warns if others may read a private one.
+fn found(
+    context: &Context,
+    path: &Path,
+    bytes: &[u8],
+    exposed: Option<String>,
+    raw: Option<Kind>,
+) -> Result<Found, Error> {
+    let found = key::read(Features::active()?, bytes, raw).map_err(|error| Error::secret(path, error))?;
     if let (Found::Key(_), Some(exposed)) = (&found, exposed) {
         context.warn(exposed);
     }
