@@ -147,8 +147,7 @@ impl Wrapped {
                 Wrapped::X25519 { ephemeral, key: seal(features, &wrapping, key)? }
             }
             Recipient::Hybrid(recipient) => {
-                let peer =
-                    hpke::PublicKey::new(features, HPKE.kem, recipient.as_bytes()).map_err(publickey)?;
+                let peer = hpke::PublicKey::from(*recipient);
                 let setup = Setup::base(HPKE_INFO);
                 let sealed = HPKE.seal(&peer, &setup, &[], &**key, &mut System).map_err(publickey)?;
                 let (encapsulated, key) = (sealed.0.try_into(), sealed.1.try_into());

@@ -210,6 +210,14 @@ impl PublicKey {
     }
 }
 
+/// Takes a hybrid's key as it is, so that nothing of it is expanded again.
+impl From<&hybrid::PublicKey> for PublicKey {
+    fn from(key: &hybrid::PublicKey) -> Self {
+        let element = Public::Hybrid(Box::new(key.clone()));
+        PublicKey { features: key.features(), bytes: element.to_bytes(), element }
+    }
+}
+
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a public key of HPKE for {:?}", self.kem())

@@ -39,6 +39,10 @@ impl PublicKey {
         })
     }
 
+    pub(crate) fn features(&self) -> Features {
+        self.features
+    }
+
     /// The hybrid.
     pub fn hybrid(&self) -> Hybrid {
         self.hybrid
