@@ -29,6 +29,7 @@ use crate::sink::{
 };
 use crate::source::Fill;
 use crate::status::{failed, status_of};
+use crate::uses::is_of_pair;
 use crate::word_keys::{WordKeys, make_nonce};
 use crate::work::{Checksum, Expected, Partial, Work};
 
@@ -241,22 +242,12 @@ fn make_operation<'a, const SHAPE: u64>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
         }
-        Opcode::Sign
-        | Opcode::Agree
-        | Opcode::PublicKey
-        | Opcode::Verify
-        | Opcode::Decrypt
-        | Opcode::Encapsulate
-        | Opcode::Decapsulate
-            if SHAPE == ANY =>
-        {
-            sink.accept(with_pair(
-                *checked,
-                keys,
-                data.input(),
-                PairOperands { context: iv, aad, out: state },
-            )?)
-        }
+        opcode if SHAPE == ANY && is_of_pair(opcode) => sink.accept(with_pair(
+            *checked,
+            keys,
+            data.input(),
+            PairOperands { context: iv, aad, out: state },
+        )?),
         Opcode::Random => sink.accept(Work::Random(Fill::new(data.output()))),
         // Pieces under a key are executed in slices.
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::isolated::{ServiceKeyError, TokenKey};
 use millstream::publickey::ecdsa::Message;
@@ -88,6 +89,17 @@ fn hash(curve: Curve) -> Hash {
         Curve::P384 => Hash::Sha384,
         Curve::P521 => Hash::Sha512,
     }
+}
+
+/// Returns the algorithm of keys of this kind; none where they don't sign for SSH.
+pub fn algorithm(kind: Kind) -> Option<Algorithm> {
+    Signing::of(kind).map(|signing| match signing {
+        Signing::Rsa => Algorithm::Rsa,
+        Signing::Curve(Curve::P256) => Algorithm::P256,
+        Signing::Curve(Curve::P384) => Algorithm::P384,
+        Signing::Curve(Curve::P521) => Algorithm::P521,
+        Signing::Ed25519 => Algorithm::Ed25519,
+    })
 }
 
 impl Signing {

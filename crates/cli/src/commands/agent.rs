@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream::cwq::{Algorithm, Usages};
+use millstream::cwq::Usages;
 use millstream_cpu::Features;
 use millstream_files::key::{Key, Kind};
 use millstream_shm::Listener;
@@ -15,7 +15,7 @@ use rustix::process::{DumpableBehavior, Pid, set_dumpable_behavior};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::agent::confirm::Confirm;
-use crate::agent::identity::Identity;
+use crate::agent::identity::{self, Identity};
 use crate::agent::protocol;
 use crate::agent::serve::serve;
 use crate::commands::{Context, pages, print};
@@ -179,23 +179,7 @@ fn identity(
 ) -> Result<Option<Identity>, Error> {
     let signs = attributes.usages & usage::SIGN != 0;
     let Some(kind) = Kind::named(&attributes.kind).filter(|_| signs) else { return Ok(None) };
-    let algorithm = match kind {
-        Kind::Rsa => Algorithm::Rsa,
-        Kind::P256 => Algorithm::P256,
-        Kind::P384 => Algorithm::P384,
-        Kind::P521 => Algorithm::P521,
-        Kind::Ed25519 => Algorithm::Ed25519,
-        Kind::X25519
-        | Kind::Aes
-        | Kind::Hmac
-        | Kind::ChaCha20Poly1305
-        | Kind::MlKem512
-        | Kind::MlKem768
-        | Kind::MlKem1024
-        | Kind::MlDsa44
-        | Kind::MlDsa65
-        | Kind::MlDsa87 => return Ok(None),
-    };
+    let Some(algorithm) = identity::algorithm(kind) else { return Ok(None) };
     let label = &attributes.label;
     let made = match token.load(object, algorithm, Usages::SIGN)? {
         Loaded::Here(secret) => {

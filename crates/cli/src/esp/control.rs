@@ -22,7 +22,7 @@ use crate::error::{Error, plain};
 use crate::shown;
 
 /// The longest request, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// The time that a client has for its request, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use millstream_esp::{Place, Service, Workers};
 use nix::sys::signal::{SigSet, Signal};
 
-pub(crate) use control::{ask, socket_path};
+pub(crate) use control::{MOST_BYTES, ask, socket_path};
 pub(crate) use options::Options;
 pub(crate) use report::text;
 

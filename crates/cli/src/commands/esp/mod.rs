@@ -138,9 +138,6 @@ struct Add {
     at: At,
 }
 
-/// The longest description, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
-
 impl Add {
     fn run(self) -> Result<(), Error> {
         use std::io::Read;
@@ -148,9 +145,10 @@ impl Add {
             Some(file) => Input::operand(file)?,
             None => Input::standard()?,
         };
-        let mut request = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 8));
+        // The data plane refuses what is longer, so no more than that has to be read.
+        let mut request = Zeroizing::new(Vec::with_capacity(esp::MOST_BYTES as usize + 8));
         request.extend_from_slice(b"add\n");
-        let read = (&input.file).take(MOST_BYTES).read_to_end(&mut request);
+        let read = (&input.file).take(esp::MOST_BYTES).read_to_end(&mut request);
         read.map_err(|source| Error::Read { name: input.name.clone(), source })?;
         esp::ask(&self.at.path()?, &request)?;
         Ok(())
