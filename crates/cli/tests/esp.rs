@@ -31,7 +31,8 @@ begin_b() {
     there ip addr add 10.2.0.1/24 dev esp0; there ip route add 10.1.0.0/24 dev esp0
 }
 show() { $MILLSTREAM esp show --json --control $1.sock; }
-through() { ping -q -c "$1" -i 0.01 -W 2 10.2.0.1 $2 | tee ping.log | grep -q " $1 received" || { cat ping.log a.log b.log; show a; show b; exit 1; }; }
+# All are sent at once: after the last one, ping waits no longer than between two.
+through() { ping -q -c "$1" -l "$1" -i 20 -W 20 10.2.0.1 $2 | tee ping.log | grep -q " $1 received" || { cat ping.log a.log b.log; show a; show b; exit 1; }; }
 "#;
 
 /// Runs a script in new user and network namespaces, and before both data planes begin another one. The options are those of both ends, and
@@ -42,7 +43,7 @@ fn run(test: &str, place: &Place, options: [&str; 2], before: &str, script: &str
         // The first process of a namespace of processes takes all others with it.
         let mut command = Command::new("timeout");
         command.args([
-            "60",
+            "120",
             "unshare",
             "--user",
             "--map-root-user",
@@ -62,7 +63,8 @@ fn run(test: &str, place: &Place, options: [&str; 2], before: &str, script: &str
     }
     let ended = unshare(&format!("{BEGIN}{before}\nbegin_a; begin_b\n{script}")).unwrap();
     let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
-    assert!(ended.status.success(), "{:?}\n{out}\n{err}", ended.status);
+    let last = err.lines().chain(out.lines()).last().unwrap_or("");
+    assert!(ended.status.success(), "{:?}, {last}\n{out}\n{err}", ended.status);
     Some(out.into_owned())
 }
 
@@ -149,14 +151,14 @@ fn keys_change_under_load_and_a_killed_sender_repeats_no_number() {
     place.key("back.conf", back);
     place.key("new.conf", &new);
     let script = "
-ping -q -c 200 -i 0.005 -W 2 10.2.0.1 > load.log & LOAD=$!
+(for i in $(seq 60); do through 10 ''; sleep 0.02; done) & LOAD=$!
 sleep 0.3
 # Both ends can open the new ones before either seals.
 $MILLSTREAM esp add there.conf --control b.sock; $MILLSTREAM esp add back.conf --control a.sock
 $MILLSTREAM esp add there.conf --control a.sock; $MILLSTREAM esp add back.conf --control b.sock
 sleep 0.3
 for end in a b; do $MILLSTREAM esp del 0xc0de0101 --control $end.sock; $MILLSTREAM esp del 0xc0de0102 --control $end.sock; done
-wait $LOAD; grep -q ' 200 received' load.log || { cat load.log; show a; show b; exit 1; }
+wait $LOAD
 show a
 kill -9 $A; wait $A || true
 mv new.conf sa.conf
@@ -174,7 +176,7 @@ ls a.sock; kill -TERM $A; wait $A; ! ls a.sock 2>/dev/null
     let reports = reports(out.trim_end().trim_end_matches("a.sock"));
     let [loaded, killed, after, again] = &reports[..] else { panic!("{out}") };
     let last = |report| number(report, "out", "number");
-    assert!((50..=200).contains(&last(loaded)), "{loaded:#}");
+    assert!((1..600).contains(&last(loaded)), "{loaded:#}");
     // Reserved numbers count as used.
     assert_eq!(last(killed), 1 << 20, "{killed:#}");
     assert_eq!(last(after), (1 << 20) + 20);
@@ -192,12 +194,13 @@ fn packets_that_are_none_are_counted_and_dropped() {
     place.write("attack.py", ATTACK);
     let script = "
 python3 attack.py watch wire > seen & WATCH=$!
-sleep 0.5
+until [ -e watching ]; do kill -0 $WATCH; sleep 0.02; done
 through 100 ''
 wait $WATCH
 kill -TERM $A; wait $A
 python3 attack.py send < seen
-sleep 0.3
+# The last of them is a keep-alive.
+until show b | tr -d ' \\n' | grep -q '\"keepalives\":{\"in\":1'; do sleep 0.05; done
 show b
 ";
     if !Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
@@ -223,7 +226,8 @@ import socket, sys
 if sys.argv[1] == "watch":
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
     wire.bind((sys.argv[2], 0))
-    wire.settimeout(20)
+    wire.settimeout(60)
+    open("watching", "w").close()
     seen = []
     while len(seen) < 100:
         packet = wire.recv(65536)
@@ -258,7 +262,7 @@ show a
 kill -9 $SERVE; wait $SERVE || true
 ping -q -c 5 -i 0.05 -W 0.2 10.2.0.1 > lost.log || true
 grep -q ' 0 received' lost.log
-sleep 0.3; show a
+until show a | grep -q '\"has_keys\": false'; do sleep 0.05; done; show a
 begin_service
 until show a | grep -q '\"has_keys\": true'; do sleep 0.05; done; sleep 0.3
 through 20 ''
