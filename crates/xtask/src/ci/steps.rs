@@ -37,6 +37,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
             Some(built) if is_general => {
                 let mut tests = built.command();
                 tests.env("MILLSTREAM_QUEUE", "general");
+                tests.args(NOT_OF_WORDS.iter().flat_map(|tests| ["--skip", tests]));
                 tests
             }
             Some(built) => built.command(),
@@ -72,6 +73,9 @@ const LONG_TESTS: &[&str] = &[
 
 /// The suites that send words through accelerators: published vectors, rules, schedules, residue, hostile clients, recovery.
 const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolated"];
+
+/// The tests of those suites that are not about the way of words: what a token asks of its user takes long on purpose.
+const NOT_OF_WORDS: &[&str] = &["tokens::", "holders::", "presignatures::"];
 
 /// The command for the tests of this package.
 const THESE_TASKS: &[&str] = &["test", ALL, "--profile", "tasks", "--package", TASKS];

@@ -1,15 +1,16 @@
 //! Suites of tests that run side by side, because each of them mostly waits for the programs that it tests.
 
 use std::collections::VecDeque;
-use std::io::Write;
-use std::process::Command;
+use std::io::{Read, Write};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use super::pipeline::Pipeline;
+use super::times::processor_time_within;
 use crate::run::{at, root};
 
 /// The suites that run at a time. A processor is enough for two, and more of them would make limits of time fail.
@@ -58,13 +59,14 @@ pub fn run(
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(suite) = next else { return };
             let begin = Instant::now();
-            let result = command(&suite).output();
+            let result = run_to_end(command(&suite));
             let took = begin.elapsed().as_secs_f64();
             let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
             let (pipeline, failed) = &mut *ended;
-            println!("\n== {suite}, {took:.1} s");
+            let used = result.as_ref().map(|(_, used)| used.as_secs_f64()).unwrap_or_default();
+            println!("\n== {suite}, {took:.1} s, {used:.1} s of processors");
             match result {
-                Ok(output) => {
+                Ok((output, _)) => {
                     // A closed pipe must not end the step that is being watched.
                     let _ = std::io::stdout().write_all(&output.stdout);
                     let _ = std::io::stderr().write_all(&output.stderr);
@@ -83,6 +85,26 @@ pub fn run(
     thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
     let (_, failed) = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     if failed.is_empty() { Ok(()) } else { Err(format!("suites that failed: {}", failed.join(", "))) }
+}
+
+/// Runs a command to its end, and returns what it wrote and its processor time.
+fn run_to_end(mut command: Command) -> std::io::Result<(Output, Duration)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let process = child.id();
+    let read = |stream: &mut dyn Read| {
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).map(|_| all)
+    };
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = thread::scope(|scope| {
+        let other = scope.spawn(|| err.as_mut().map_or(Ok(Vec::new()), |err| read(err)));
+        let stdout = out.as_mut().map_or(Ok(Vec::new()), |out| read(out));
+        (stdout, other.join().expect("the reader does not panic"))
+    });
+    // Both streams are closed, so it has next to nothing left to do; when somebody has waited for it, this is gone.
+    let used = processor_time_within(process);
+    let status = child.wait()?;
+    Ok((Output { status, stdout: stdout?, stderr: stderr? }, used))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The time that each step took, beside its time in the last run.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,12 +70,23 @@ fn last() -> BTreeMap<String, f64> {
 
 /// The processor time of all programs that this one ran and waited for.
 pub fn processor_time() -> Duration {
+    // proc(5): `cutime` and `cstime` are fields 16 and 17.
+    processor_time_of("self", 16..=17)
+}
+
+/// The processor time of another process, which nobody has waited for yet, and of all programs that it ran and waited for.
+pub fn processor_time_within(process: u32) -> Duration {
+    // `utime` and `stime` come before those.
+    processor_time_of(&process.to_string(), 14..=17)
+}
+
+fn processor_time_of(process: &str, fields: RangeInclusive<usize>) -> Duration {
     const TICKS_PER_S: u64 = 100;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // proc(5): the name, in parentheses, may have spaces. `cutime` and `cstime` are fields 16 and 17; what follows the
-    // name begins with field 3.
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(13).take(2);
-    let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name, in parentheses, may have spaces. What follows it begins with field 3.
+    let all = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks = all.zip(3..).filter(|(_, number)| fields.contains(number));
+    let ticks: u64 = ticks.filter_map(|(field, _)| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 1000 / TICKS_PER_S)
 }
 
@@ -87,5 +99,14 @@ mod tests {
         let text = "miri is not this\nmiri           746.4 s,   701.5 s of processor time, last time 1037.1 s\n1 passed\n";
         assert_eq!(said("miri", text), Some(Duration::from_millis(701_500)));
         assert_eq!(said("loom", text), None);
+    }
+
+    #[test]
+    fn a_process_and_what_it_waited_for_is_counted() {
+        let before = processor_time_within(std::process::id());
+        let mut work = std::process::Command::new("sh");
+        work.args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"]);
+        assert!(work.status().expect("sh runs").success());
+        assert!(processor_time_within(std::process::id()) > before);
     }
 }
