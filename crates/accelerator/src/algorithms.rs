@@ -189,6 +189,24 @@ macro_rules! every_algorithm {
                     tags [4 | 8 | 12..=16]
                     lanes { gcm: GcmLanes; GcmSeal, GcmOpen (GcmJob) }
                 }
+                AesSiv = siv::Siv as Boxed {
+                    facts { name: Algorithm, cost: 4 }
+                    keys [32 | 48 | 64]
+                    tags [16]
+                    lanes { siv: SivLanes; SivSeal, SivOpen (KeyedSivJob) }
+                }
+                AesGcmSiv = gcm_siv::GcmSiv as Inline {
+                    facts { name: Aead, cost: 3 }
+                    keys [16 | 32]
+                    tags [16]
+                    lanes { gcm_siv: GcmSivLanes; GcmSivSeal, GcmSivOpen (KeyedGcmSivJob) }
+                }
+                Xaes256Gcm = xaes::Xaes as Inline {
+                    facts { name: Aead, cost: 2 }
+                    keys [32]
+                    tags [16]
+                    lanes { xaes: XaesLanes; XaesSeal, XaesOpen (KeyedXaesJob) }
+                }
                 ChaCha20Poly1305 = chacha20poly1305::ChaCha20Poly1305 as Inline {
                     facts { name: Aead, cost: 4 }
                     keys [32]
@@ -624,6 +642,12 @@ macro_rules! by_algorithm {
     };
 }
 every_algorithm!(by_algorithm);
+
+/// Returns true for an AEAD that takes an object as a whole only: no slices, and no pieces.
+#[inline(always)]
+pub(crate) const fn comes_whole(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::AesSiv | Algorithm::AesGcmSiv | Algorithm::Xaes256Gcm)
+}
 
 /// Returns true when an operation with a key pair gives more than the length of a tag can tell, so that it goes to the word's destination.
 ///

@@ -8,7 +8,8 @@ use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::algorithms::{
-    given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_long_result, is_mac, is_mac_tag,
+    comes_whole, given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_long_result, is_mac,
+    is_mac_tag,
 };
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
@@ -244,7 +245,8 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
         Opcode::Checksum | Opcode::CopyChecksum => is_checksum(algorithm),
         Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => is_hash,
         Opcode::Cipher => is_cipher(algorithm),
-        Opcode::Aead | Opcode::PartialAead => is_aead(algorithm),
+        Opcode::Aead => is_aead(algorithm),
+        Opcode::PartialAead => is_aead(algorithm) && !comes_whole(algorithm),
         Opcode::PartialMac => match algorithm {
             Algorithm::None => is_hash,
             _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
@@ -365,6 +367,13 @@ fn outputs<const SHAPE: u64>(
     arena: u32,
 ) -> Result<(), Status> {
     match checked.opcode {
+        // The word is executed at once, however short turns are.
+        Opcode::Aead
+            if comes_whole(checked.algorithm)
+                && checked.source.len().max(word.aad_len) > ControlWord::MOST_WHOLE_BYTES =>
+        {
+            return Err(Status::DataLength);
+        }
         Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead | Opcode::PartialAead => {
             checked.destination =
                 span(word.destination, checked.source.len(), arena, Status::DestinationRange)?;

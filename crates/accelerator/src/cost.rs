@@ -5,11 +5,13 @@
 
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
-use millstream_engines::InOut;
 use millstream_engines::modes::Direction;
+use millstream_engines::{InOut, xaes};
 
-use crate::algorithms::{byte_cost, each_nanoseconds, hash_of, is_private, lattice_nanoseconds, takes_key};
-use crate::key::Key;
+use crate::algorithms::{
+    byte_cost, comes_whole, each_nanoseconds, hash_of, is_private, lattice_nanoseconds, takes_key,
+};
+use crate::key::{AeadKey, Key};
 use crate::operation::Operation;
 use crate::unit::Unit;
 use crate::work::Checksum;
@@ -176,7 +178,7 @@ pub(crate) fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> 
 
 /// Makes an operation of the kind that costs most.
 fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) -> Option<Operation<'a>> {
-    const IV: [u8; 16] = [0; 16];
+    const IV: [u8; xaes::NONCE] = [0; xaes::NONCE];
     if let Some(checksum) = Checksum::of(algorithm) {
         return Some(Operation::checksum(checksum, data));
     }
@@ -190,7 +192,8 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
         return Some(Operation::kasumi_f9(key, 0, 0, 0, data, bits));
     }
     if let Some(key) = key.as_aead() {
-        return Some(Operation::seal(key, &IV[..12], &[], InOut::in_place(data)));
+        let nonce = if matches!(key, AeadKey::Xaes256Gcm(_)) { &IV } else { &IV[..12] };
+        return Some(Operation::seal(key, nonce, &[], InOut::in_place(data)));
     }
     if let Some(key) = key.as_mac() {
         return Some(Operation::mac(key, data));
@@ -232,7 +235,20 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
     matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM | ENCAPSULATE | DECAPSULATE)
+        || matches!(word.algorithm, WHOLE_BEGIN..=WHOLE_END)
 }
+
+/// The numbers of the AEADs that take an object as a whole.
+const WHOLE_BEGIN: u8 = Algorithm::AesSiv as u8;
+const WHOLE_END: u8 = Algorithm::Xaes256Gcm as u8;
+const _: () = {
+    let mut at = 0;
+    while at < Algorithm::ALL.len() {
+        let algorithm = Algorithm::ALL[at];
+        assert!(comes_whole(algorithm) == matches!(algorithm as u8, WHOLE_BEGIN..=WHOLE_END));
+        at += 1;
+    }
+};
 
 const SIGN: u8 = Opcode::Sign as u8;
 const AGREE: u8 = Opcode::Agree as u8;

@@ -2,9 +2,12 @@
 
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
 use millstream_engines::gcm::GcmJob;
+use millstream_engines::gcm_siv::{GcmSivJob, KeyedGcmSivJob};
 use millstream_engines::hash::MAX_DIGEST;
 use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
 use millstream_engines::modes::Direction;
+use millstream_engines::siv::KeyedSivJob;
+use millstream_engines::xaes::{KeyedXaesJob, XaesJob};
 use millstream_engines::{Error, InOut, aes, des, kasumi};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
 
@@ -158,6 +161,15 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
             AeadKey::ChaCha20Poly1305(key) => {
                 sink.accept(Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data)))
             }
+            AeadKey::AesSiv(key) => sink.accept(Work::SivSeal(KeyedSivJob::new(key, nonce, aad, data))),
+            AeadKey::AesGcmSiv(key) => {
+                let job = GcmSivJob::new(nonce, aad, data);
+                sink.accept(Work::GcmSivSeal(KeyedGcmSivJob { key, job }))
+            }
+            AeadKey::Xaes256Gcm(key) => {
+                let job = XaesJob::new(nonce, aad, data);
+                sink.accept(Work::XaesSeal(KeyedXaesJob { key, job }))
+            }
         };
     };
     match key {
@@ -171,7 +183,26 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
             job.tag = padded(tag);
             sink.accept(Work::ChaChaOpen(job))
         }
-        AeadKey::AesGcm(_) | AeadKey::ChaCha20Poly1305(_) => sink.refuse(Error::TagLength {
+        AeadKey::AesSiv(key) if tag.len() == 16 => {
+            let mut job = KeyedSivJob::new(key, nonce, aad, data);
+            job.tag = padded(tag);
+            sink.accept(Work::SivOpen(job))
+        }
+        AeadKey::AesGcmSiv(key) if tag.len() == 16 => {
+            let mut job = GcmSivJob::new(nonce, aad, data);
+            job.tag = padded(tag);
+            sink.accept(Work::GcmSivOpen(KeyedGcmSivJob { key, job }))
+        }
+        AeadKey::Xaes256Gcm(key) if tag.len() == 16 => {
+            let mut job = XaesJob::new(nonce, aad, data);
+            job.tag = padded(tag);
+            sink.accept(Work::XaesOpen(KeyedXaesJob { key, job }))
+        }
+        AeadKey::AesGcm(_)
+        | AeadKey::ChaCha20Poly1305(_)
+        | AeadKey::AesSiv(_)
+        | AeadKey::AesGcmSiv(_)
+        | AeadKey::Xaes256Gcm(_) => sink.refuse(Error::TagLength {
             algorithm: key.name(),
             given: tag.len(),
             takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },

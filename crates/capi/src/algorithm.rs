@@ -32,6 +32,13 @@ pub enum Algorithm {
     AesGcm = 0x15,
     /// AES-CMAC. Key: 16, 24 or 32 bytes. Tag: 16, or cut to 4 or more.
     AesCmac = 0x16,
+    /// AES-SIV (RFC 5297). Key: 32, 48 or 64 bytes. Nonce: any length, also none: equal messages then become equal ciphertexts. The
+    /// associated data is one component, also where it has no bytes. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+    AesSiv = 0x17,
+    /// AES-GCM-SIV (RFC 8452). Key: 16 or 32 bytes. Nonce: 12. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+    AesGcmSiv = 0x18,
+    /// XAES-256-GCM (C2SP). Key: 32 bytes. Nonce: 24. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+    Xaes256Gcm = 0x19,
     /// ChaCha20-Poly1305. Key: 32 bytes. Nonce: 12. Tag: 16.
     Chacha20Poly1305 = 0x20,
     /// Camellia in ECB mode. Key: 16, 24 or 32 bytes. No initialisation vector. Whole blocks of 16.
@@ -216,6 +223,9 @@ mod tests {
             (Ours::AesXts, Theirs::AesXts),
             (Ours::AesGcm, Theirs::AesGcm),
             (Ours::AesCmac, Theirs::AesCmac),
+            (Ours::AesSiv, Theirs::AesSiv),
+            (Ours::AesGcmSiv, Theirs::AesGcmSiv),
+            (Ours::Xaes256Gcm, Theirs::Xaes256Gcm),
             (Ours::Chacha20Poly1305, Theirs::ChaCha20Poly1305),
             (Ours::CamelliaEcb, Theirs::CamelliaEcb),
             (Ours::CamelliaCbc, Theirs::CamelliaCbc),

@@ -36,7 +36,9 @@ const fn case_of(algorithm: cwq::Algorithm) -> (usize, usize, usize) {
         A::AesCbc | A::CamelliaCbc => (24, 16, 16),
         A::Sm4Cbc => (16, 16, 16),
         A::AesXts => (64, 16, 1),
-        A::AesGcm | A::ChaCha20Poly1305 => (32, 12, 1),
+        A::AesGcm | A::AesGcmSiv | A::ChaCha20Poly1305 => (32, 12, 1),
+        A::AesSiv => (64, 0, 1),
+        A::Xaes256Gcm => (32, 24, 1),
         A::DesEcb => (24, 0, 8),
         A::DesCbc => (8, 8, 8),
         A::DesCfb => (16, 8, 1),
@@ -92,12 +94,18 @@ macro_rules! with_key {
     }};
 }
 
+fn aeads() -> impl Iterator<Item = cwq::Algorithm> {
+    use cwq::Algorithm::{AesGcm, AesGcmSiv, AesSiv, ChaCha20Poly1305, Xaes256Gcm};
+    [AesGcm, ChaCha20Poly1305, AesSiv, AesGcmSiv, Xaes256Gcm].into_iter()
+}
+
 fn ciphers() -> impl Iterator<Item = cwq::Algorithm> {
-    use cwq::Algorithm::{AesCmac, AesGcm, ChaCha20Poly1305, DesMac, KasumiF9};
+    use cwq::Algorithm::{AesCmac, DesMac, KasumiF9};
     cwq::Algorithm::ALL.iter().copied().filter(|algorithm| {
         let code = *algorithm as u8;
         (0x10..0x50).contains(&code)
-            && !matches!(algorithm, AesGcm | AesCmac | ChaCha20Poly1305 | DesMac | KasumiF9)
+            && !aeads().any(|aead| aead == *algorithm)
+            && !matches!(algorithm, AesCmac | DesMac | KasumiF9)
     })
 }
 
@@ -224,7 +232,7 @@ fn padding_comes_and_goes() {
 #[test]
 fn aeads_in_one_call_and_in_pieces() {
     let mut random = Random::new(4);
-    for algorithm in [cwq::Algorithm::AesGcm, cwq::Algorithm::ChaCha20Poly1305] {
+    for algorithm in aeads() {
         let case = case(algorithm, &mut random);
         for len in case.lengths() {
             let (plain, aad) = (random.bytes(len), random.bytes(len % 37));
@@ -236,27 +244,33 @@ fn aeads_in_one_call_and_in_pieces() {
             let tag = operation[0].tag().to_vec();
 
             let (mut out, mut mine, n) = (vec![0; len], [0; 16], case.iv.as_ptr());
+            let of_nonce = case.iv.len();
             let (at, t) = (out.as_mut_ptr(), mine.as_mut_ptr());
             with_key!(case, |key| {
-                ok!(millstream_seal(key, n, 12, aad.as_ptr(), aad.len(), plain.as_ptr(), at, len, t));
+                ok!(millstream_seal(key, n, of_nonce, aad.as_ptr(), aad.len(), plain.as_ptr(), at, len, t));
                 assert_eq!((&out, &mine[..]), (&right, &tag[..]), "{algorithm:?} {len}");
                 let at = out.as_mut_ptr();
-                ok!(millstream_open(key, n, 12, aad.as_ptr(), aad.len(), at, at, len, t, 16));
+                ok!(millstream_open(key, n, of_nonce, aad.as_ptr(), aad.len(), at, at, len, t, 16));
                 assert_eq!(out, plain);
 
                 let (mut there, mut back) = (null_mut(), null_mut());
-                ok!(millstream_stream_seal(key, n, 12, &mut there));
-                ok!(millstream_stream_open(key, n, 12, &mut back));
-                ok!(millstream_stream_aad(there, aad.as_ptr(), aad.len()));
-                let sealed = in_pieces(there, &plain, &mut random, len % 2 == 0);
-                assert_eq!((&sealed[..len], &sealed[len..]), (&right[..], &tag[..]));
-                ok!(millstream_stream_aad(back, aad.as_ptr(), aad.len()));
-                let mut written = 0;
-                let at = out.as_mut_ptr();
-                ok!(millstream_stream_pass(back, right.as_ptr(), len, at, len, &mut written));
-                ok!(millstream_stream_verify(back, t, 16));
-                assert_eq!(out, plain);
-                unsafe { (millstream_stream_free(there), millstream_stream_free(back)) };
+                if !cwq::Usages::has_made_nonces(algorithm) {
+                    let refused = unsafe { millstream_stream_seal(key, n, of_nonce, &mut there) };
+                    assert_eq!(refused, Status::OneShot, "{algorithm:?}");
+                } else {
+                    ok!(millstream_stream_seal(key, n, of_nonce, &mut there));
+                    ok!(millstream_stream_open(key, n, of_nonce, &mut back));
+                    ok!(millstream_stream_aad(there, aad.as_ptr(), aad.len()));
+                    let sealed = in_pieces(there, &plain, &mut random, len % 2 == 0);
+                    assert_eq!((&sealed[..len], &sealed[len..]), (&right[..], &tag[..]));
+                    ok!(millstream_stream_aad(back, aad.as_ptr(), aad.len()));
+                    let mut written = 0;
+                    let at = out.as_mut_ptr();
+                    ok!(millstream_stream_pass(back, right.as_ptr(), len, at, len, &mut written));
+                    ok!(millstream_stream_verify(back, t, 16));
+                    assert_eq!(out, plain);
+                    unsafe { (millstream_stream_free(there), millstream_stream_free(back)) };
+                }
             });
         }
     }

@@ -128,6 +128,14 @@ codes! {
         AesGcm = 0x15 "aes-gcm",
         /// AES-CMAC.
         AesCmac = 0x16 "aes-cmac",
+        /// AES-SIV. The associated data is one component, also where it has no bytes; `iv`, which may be empty, is the nonce, the last
+        /// component. A word has at most [`ControlWord::MOST_WHOLE_BYTES`](crate::ControlWord::MOST_WHOLE_BYTES) of data, and as many of
+        /// associated data.
+        AesSiv = 0x17 "aes-siv",
+        /// AES-GCM-SIV; words are as long as those of [`Algorithm::AesSiv`] at most.
+        AesGcmSiv = 0x18 "aes-gcm-siv",
+        /// XAES-256-GCM, whose nonce has 24 bytes; words are as long as those of [`Algorithm::AesSiv`] at most.
+        Xaes256Gcm = 0x19 "xaes-256-gcm",
         /// ChaCha20-Poly1305.
         ChaCha20Poly1305 = 0x20 "chacha20-poly1305",
         /// Camellia in ECB mode.

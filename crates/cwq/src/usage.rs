@@ -95,9 +95,9 @@ impl Usages {
             None | Crc32 | Crc32c | IpChecksum | Random => Usages::NONE,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => Usages(Usages::SIGN.0 | Usages::VERIFY.0),
-            AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
-            | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4
-            | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
+            AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm
+            | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr
+            | DesEcb | DesCbc | DesCfb | Rc4 | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
             Ed25519 | MlDsa44 | MlDsa65 | MlDsa87 => Usages::SIGN,
             X25519 | MlKem512 | MlKem768 | MlKem1024 => Usages::DERIVE,
             P256 | P384 | P521 => Usages(Usages::SIGN.0 | Usages::DERIVE.0),
@@ -113,14 +113,25 @@ impl Usages {
         use Algorithm::*;
         match algorithm {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
-            AesEcb | AesCbc | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb
-            | Sm4Cbc | DesEcb | DesCbc => false,
+            AesEcb | AesCbc | AesXts | AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm | ChaCha20Poly1305
+            | CamelliaEcb | CamelliaCbc | Sm4Ecb | Sm4Cbc | DesEcb | DesCbc => false,
             None | Crc32 | Crc32c | IpChecksum | Random => false,
             Ed25519 | X25519 | P256 | P384 | P521 | Rsa | MlKem512 | MlKem768 | MlKem1024 | MlDsa44
             | MlDsa65 | MlDsa87 => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }
+    }
+
+    /// Returns true for an AEAD whose nonces an accelerator can make.
+    pub const fn has_made_nonces(algorithm: Algorithm) -> bool {
+        matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+    }
+
+    /// Returns true for an AEAD that a nonce breaks which comes twice under one key. AES-SIV and AES-GCM-SIV show by it only which
+    /// messages are equal.
+    pub const fn depends_on_nonces(algorithm: Algorithm) -> bool {
+        Usages::has_made_nonces(algorithm) || matches!(algorithm, Algorithm::Xaes256Gcm)
     }
 
     /// Checks that a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces,
@@ -140,15 +151,15 @@ impl Usages {
         if self.is_empty() {
             return Err(UsageError::Nothing);
         }
-        let is_aead = matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305);
-        if nonces_made && !is_aead {
+        if nonces_made && !Usages::has_made_nonces(algorithm) {
             return Err(UsageError::Nonces);
         }
         let (encrypts, decrypts) = (self.contains(Usages::ENCRYPT), self.contains(Usages::DECRYPT));
         if encrypts != decrypts && Usages::is_two_way(algorithm) {
             return Err(UsageError::TwoWay(algorithm));
         }
-        if is_aead && encrypts && !decrypts && !nonces_made {
+        let by_nonces = Usages::depends_on_nonces(algorithm);
+        if by_nonces && encrypts && !decrypts && !nonces_made {
             return Err(UsageError::ChosenNonces);
         }
         Ok(())

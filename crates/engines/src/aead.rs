@@ -1,6 +1,7 @@
 //! The interfaces that all AEADs share.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use crate::hash::MidState;
 use crate::{Error, InOut};
@@ -30,6 +31,88 @@ pub trait Aead {
     /// buffer opened in place holds its ciphertext again. Otherwise as for [`Aead::seal`].
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error>;
 }
+
+/// One message with its key, for lanes to which messages of any keys come.
+pub struct Keyed<'a, K, J> {
+    /// The key.
+    pub key: &'a K,
+    /// The message, as the key's own functions for many take it.
+    pub job: J,
+}
+
+impl<K, J> Deref for Keyed<'_, K, J> {
+    type Target = J;
+
+    #[inline(always)]
+    fn deref(&self) -> &J {
+        &self.job
+    }
+}
+
+impl<K, J> DerefMut for Keyed<'_, K, J> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut J {
+        &mut self.job
+    }
+}
+
+/// Hands the messages of each key to `run`, one key after another, and reorders `jobs` for that.
+pub(crate) fn by_key<J, K>(
+    jobs: &mut [&mut J],
+    key: impl Fn(&J) -> *const K,
+    mut run: impl FnMut(&mut [&mut J]),
+) {
+    let mut rest = jobs;
+    while let Some(first) = rest.first() {
+        let of = key(first);
+        let mut same = 1;
+        for i in 1..rest.len() {
+            if key(rest[i]) == of {
+                rest.swap(i, same);
+                same += 1;
+            }
+        }
+        let (own, others) = rest.split_at_mut(same);
+        run(own);
+        rest = others;
+    }
+}
+
+/// Declares lanes of an AEAD that works on many messages of one key: a manager to which messages of any keys come.
+macro_rules! lanes_by_key {
+    ($(#[$doc:meta])* $lanes:ident: $key:ident, $(#[$job_doc:meta])* $keyed:ident($job:ident)) => {
+        $(#[$job_doc])*
+        pub type $keyed<'a> = crate::aead::Keyed<'a, $key, $job<'a>>;
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $lanes;
+
+        impl $lanes {
+            /// Lanes for keys that are bound to any kernels.
+            pub const fn new(_: millstream_cpu::Features) -> Self {
+                $lanes
+            }
+
+            /// Seals many messages, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
+            pub fn seal(&self, jobs: &mut [&mut $keyed<'_>]) {
+                crate::aead::by_key(jobs, |keyed| std::ptr::from_ref(keyed.key), |jobs| {
+                    let key = jobs[0].key;
+                    key.seal_many(&mut jobs.iter_mut().map(|keyed| &mut keyed.job).collect::<Vec<_>>());
+                });
+            }
+
+            /// Opens many messages, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
+            pub fn open(&self, jobs: &mut [&mut $keyed<'_>]) {
+                crate::aead::by_key(jobs, |keyed| std::ptr::from_ref(keyed.key), |jobs| {
+                    let key = jobs[0].key;
+                    key.open_many(&mut jobs.iter_mut().map(|keyed| &mut keyed.job).collect::<Vec<_>>());
+                });
+            }
+        }
+    };
+}
+pub(crate) use lanes_by_key;
 
 /// One AEAD object in pieces, without its key, so that both can be kept side by side and a copy can go its own way.
 /// Each call takes the key that the state was begun with; with another key the output is meaningless. Zeroised on drop.

@@ -153,6 +153,7 @@ fn aead_begun(key: AeadKey<'_>, nonce: &[u8]) -> Result<Cipher, Error> {
     Ok(match key {
         AeadKey::AesGcm(key) => Cipher::Gcm(Box::new(key.begin(nonce)?)),
         AeadKey::ChaCha20Poly1305(key) => Cipher::ChaCha(Box::new(key.begin(nonce)?)),
+        AeadKey::AesSiv(_) | AeadKey::AesGcmSiv(_) | AeadKey::Xaes256Gcm(_) => return Err(whole_only(key)),
     })
 }
 
@@ -163,7 +164,14 @@ fn aead_resumed(key: AeadKey<'_>, before: &[u8]) -> Result<Cipher, Error> {
         AeadKey::ChaCha20Poly1305(key) => {
             Cipher::ChaCha(Box::new(chacha20poly1305::State::import(key, before)?))
         }
+        AeadKey::AesSiv(_) | AeadKey::AesGcmSiv(_) | AeadKey::Xaes256Gcm(_) => return Err(whole_only(key)),
     })
+}
+
+/// Refuses slices and pieces of an object that comes as a whole. The check has refused such words before.
+#[cold]
+fn whole_only(key: AeadKey<'_>) -> Error {
+    Error::Parameter { algorithm: key.name(), name: "piece", given: 0, takes: "an object as a whole" }
 }
 
 macro_rules! sliced_ciphers {

@@ -507,6 +507,10 @@ pub fn answer(case: &mut Case) {
             match keys.key() {
                 Key::AesGcm(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
                 Key::ChaCha20Poly1305(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
+                Key::AesGcmSiv(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
+                Key::Xaes256Gcm(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
+                Key::AesSiv(key) if case.iv.is_empty() => key.seal(&[&case.aad], data, &mut tag),
+                Key::AesSiv(key) => key.seal(&[&case.aad, &case.iv], data, &mut tag),
                 key => panic!("not an AEAD's: {key:?}"),
             }
             .expect("sealed");
@@ -660,6 +664,9 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
             &[16, 24, 32]
         }
         AesXts => &[32, 64],
+        AesSiv => &[32, 48, 64],
+        AesGcmSiv => &[16, 32],
+        Xaes256Gcm => &[32],
         ChaCha20Poly1305 | Ed25519 | X25519 | P256 | MlDsa44 | MlDsa65 | MlDsa87 => &[32],
         MlKem512 | MlKem768 | MlKem1024 => &[64],
         P384 => &[48],
@@ -677,7 +684,13 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
 /// left open.
 pub fn every_kind() -> Vec<Case> {
     use Opcode::*;
-    let aeads = [Algorithm::AesGcm, Algorithm::ChaCha20Poly1305];
+    let aeads = [
+        Algorithm::AesGcm,
+        Algorithm::ChaCha20Poly1305,
+        Algorithm::AesSiv,
+        Algorithm::AesGcmSiv,
+        Algorithm::Xaes256Gcm,
+    ];
     let encrypts = |algorithm| Usages::of(algorithm).contains(Usages::ENCRYPT);
     let ciphers = Algorithm::ALL.iter().copied().filter(|a| encrypts(*a) && !aeads.contains(a));
     let hashes = Algorithm::ALL.iter().copied().filter(|a| hash_of(*a).is_some());
@@ -738,6 +751,7 @@ pub fn every_kind() -> Vec<Case> {
 
 /// A case of a kind, with random arguments of about that length, and its answer.
 pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
+    use Algorithm::{AesGcmSiv, AesSiv, Xaes256Gcm};
     let mut case = kind.clone();
     let block = match case.algorithm {
         Algorithm::AesEcb | Algorithm::AesCbc | Algorithm::CamelliaEcb | Algorithm::CamelliaCbc => 16,
@@ -749,7 +763,9 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     let key_len = pick(key_lengths(case.key_algorithm()));
     let iv_len = match case.algorithm {
         Algorithm::AesGcm => pick(&[12, 12, 12, 1, 8, 16, 128]),
-        Algorithm::ChaCha20Poly1305 => 12,
+        Algorithm::ChaCha20Poly1305 | Algorithm::AesGcmSiv => 12,
+        Algorithm::AesSiv => pick(&[0, 0, 3, 12, 16]),
+        Algorithm::Xaes256Gcm => 24,
         Algorithm::AesCbc | Algorithm::AesCtr | Algorithm::AesCfb | Algorithm::AesXts => 16,
         Algorithm::CamelliaCbc | Algorithm::CamelliaCtr | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => 16,
         Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::KasumiF8 | Algorithm::KasumiF9 => 8,
@@ -794,6 +810,9 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Opcode::Sign => len.min(66),
         Opcode::Decrypt => len.min(20),
         Opcode::Random => len.min(ControlWord::MOST_RANDOM_BYTES as usize),
+        Opcode::Aead if matches!(case.algorithm, AesSiv | AesGcmSiv | Xaes256Gcm) => {
+            len.min(ControlWord::MOST_WHOLE_BYTES as usize)
+        }
         _ => len,
     };
     case.source = random.bytes(len + case.clear);

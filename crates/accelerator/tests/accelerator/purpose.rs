@@ -29,6 +29,7 @@ const KEY: u32 = 768;
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = match algorithm {
         Algorithm::AesXts | Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => 32,
+        Algorithm::AesSiv | Algorithm::Xaes256Gcm => 32,
         Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => 32,
         Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => 64,
         Algorithm::P384 => 48,
@@ -45,13 +46,19 @@ fn is_cipher(algorithm: Algorithm) -> bool {
 }
 
 fn is_aead(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+    Usages::has_made_nonces(algorithm) || comes_whole(algorithm)
+}
+
+/// True for an AEAD that takes an object as a whole only.
+fn comes_whole(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::AesSiv | Algorithm::AesGcmSiv | Algorithm::Xaes256Gcm)
 }
 
 /// Bytes of a whole tag under a key of the algorithm; 0 where there is none.
 fn tag_len(algorithm: Algorithm) -> u8 {
     match algorithm {
-        Algorithm::AesGcm | Algorithm::ChaCha20Poly1305 | Algorithm::AesCmac | Algorithm::Md5 => 16,
+        Algorithm::AesCmac | Algorithm::Md5 => 16,
+        _ if is_aead(algorithm) => 16,
         Algorithm::DesMac => 8,
         Algorithm::KasumiF9 => 4,
         Algorithm::Sha1 => 20,
@@ -69,7 +76,8 @@ fn iv_len(algorithm: Algorithm) -> u8 {
     match algorithm {
         AesCbc | AesCtr | AesCfb | AesXts | CamelliaCbc | CamelliaCtr | Sm4Cbc | Sm4Ctr => 16,
         DesCbc | DesCfb | KasumiF8 | KasumiF9 => 8,
-        AesGcm | ChaCha20Poly1305 => 12,
+        AesGcm | AesGcmSiv | ChaCha20Poly1305 => 12,
+        Xaes256Gcm => 24,
         _ => 0,
     }
 }
@@ -161,6 +169,7 @@ fn all_that_can_be_asked() -> Vec<Asked> {
             for mac_len in [4, 8, 11, 12, whole] {
                 let takes = match algorithm {
                     Algorithm::ChaCha20Poly1305 | Algorithm::KasumiF9 => mac_len == whole,
+                    _ if comes_whole(algorithm) => mac_len == whole,
                     Algorithm::AesGcm => mac_len != 11,
                     _ if whole == 0 => mac_len == whole,
                     _ => mac_len <= whole,
@@ -173,7 +182,7 @@ fn all_that_can_be_asked() -> Vec<Asked> {
                 }
             }
         }
-        if is_aead(algorithm) {
+        if Usages::has_made_nonces(algorithm) {
             all.push(Asked { makes_nonce: true, ..base });
         }
         if is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 {
@@ -190,7 +199,7 @@ fn all_that_can_be_asked() -> Vec<Asked> {
 /// The opcode for pieces of what another does at once.
 fn in_pieces(opcode: Opcode, algorithm: Algorithm) -> Option<Opcode> {
     match opcode {
-        Opcode::Aead => Some(Opcode::PartialAead),
+        Opcode::Aead => Usages::has_made_nonces(algorithm).then_some(Opcode::PartialAead),
         Opcode::Hmac => Some(Opcode::PartialMac),
         Opcode::Mac if algorithm == Algorithm::AesCmac => Some(Opcode::PartialMac),
         _ => None,

@@ -168,6 +168,9 @@ const BREAKS: &[Breaks] = &[
     (Status::Opcode, Opcode::Null, "the last opcode there is not", |w| w.opcode = 255),
     (Status::Algorithm, Opcode::Cipher, "none", |w| w.algorithm = 0),
     (Status::Algorithm, Opcode::Cipher, "no such number", |w| w.algorithm = 0xfe),
+    (Status::Algorithm, Opcode::PartialAead, "one that takes no pieces", |w| {
+        w.algorithm = Algorithm::AesSiv as u8;
+    }),
     (Status::Algorithm, Opcode::Cipher, "an AEAD", |w| w.algorithm = Algorithm::AesGcm as u8),
     (Status::Algorithm, Opcode::Aead, "a cipher", |w| w.algorithm = Algorithm::AesCtr as u8),
     (Status::Algorithm, Opcode::Mac, "a hash", |w| w.algorithm = Algorithm::Sha256 as u8),
@@ -539,6 +542,11 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
             ControlWord { mac_len: 12, ..good(Opcode::Aead) },
             Status::MacLength,
         ),
+        (Algorithm::AesSiv, 16, good(Opcode::Aead), Status::KeyLength),
+        (Algorithm::AesGcmSiv, 24, good(Opcode::Aead), Status::KeyLength),
+        (Algorithm::AesGcmSiv, 16, ControlWord { iv_len: 13, ..good(Opcode::Aead) }, Status::IvLength),
+        (Algorithm::Xaes256Gcm, 32, good(Opcode::Aead), Status::IvLength),
+        (Algorithm::AesSiv, 32, ControlWord { mac_len: 12, ..good(Opcode::Aead) }, Status::MacLength),
         (Algorithm::ChaCha20Poly1305, 32, ControlWord { iv_len: 11, ..good(Opcode::Aead) }, Status::IvLength),
         (
             Algorithm::AesXts,

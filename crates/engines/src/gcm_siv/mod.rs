@@ -7,6 +7,7 @@
 //! Ref. RFC 8452 §4, §5.
 
 mod job;
+mod lanes;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use millstream_cpu::Features;
 use zeroize::Zeroize;
 
 pub use job::GcmSivJob;
+pub use lanes::{GcmSivLanes, KeyedGcmSivJob};
 
 use crate::aead::{Aead, TAG};
 use crate::aes::{self, Block, EcbOps, Forward, features_of, wipe};

@@ -11,6 +11,7 @@
 
 mod chain;
 mod job;
+mod lanes;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ use millstream_cpu::Features;
 use zeroize::Zeroize;
 
 pub use job::SivJob;
+pub use lanes::{KeyedSivJob, SivLanes};
 
 use crate::aes::{self, Block, Cmac, Ctr, CtrJob, CtrLanes, EcbOps, Forward, features_of};
 use crate::cmac::{self, double};

@@ -6,6 +6,7 @@
 //! Ref. C2SP, "XAES-256-GCM" (version 1.0.0); NIST SP 800-108r1 §4.1 with CMAC; SP 800-38D.
 
 mod job;
+mod lanes;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use millstream_cpu::Features;
 use zeroize::Zeroize;
 
 pub use job::XaesJob;
+pub use lanes::{KeyedXaesJob, XaesLanes};
 
 use crate::aead::{Aead, TAG};
 use crate::aes::{self, Block, Forward, features_of, wipe};
