@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_data::ArrayData;
-use millstream::cwq::{Algorithm, Status};
+use millstream::cwq::{Algorithm, Status, Usages};
 use millstream::hash::Hash;
 use millstream::isolated::token::{Attributes, Pin};
 use millstream::isolated::{Attach, Service};
@@ -21,11 +21,8 @@ use crate::spread::{Failures, OnError};
 use crate::text::Encoding;
 use crate::values::{Parameter, Values};
 
-/// Bytes of a nonce of the AEADs that queues have.
+/// Bytes of a nonce that an accelerator makes.
 const NONCE: usize = 12;
-
-/// Bytes that a sealed value has more than the value.
-const OVERHEAD: usize = NONCE + TAG;
 
 /// Operations in flight of a queue that [`Isolated::attach`] makes.
 const DEPTH: usize = 256;
@@ -33,11 +30,12 @@ const DEPTH: usize = 256;
 /// Bytes for which a buffer has room at least, so that it serves for other values, too.
 const ROOM: usize = 128;
 
-/// A key behind a queue, for columns: AES-GCM, ChaCha20-Poly1305 or an HMAC.
+/// A key behind a queue, for columns: AES-GCM, ChaCha20-Poly1305, AES-SIV or an HMAC.
 ///
 /// With [`Isolated::attach`] the key is one of a token of the running service. This process names it, and never has its bytes; its
-/// worker makes the nonces. As long as this process may use the key, it can have any number of values sealed or signed: who takes
-/// over this process can try a dictionary of values under the key of an HMAC.
+/// worker makes the nonces, which AES-SIV has none of. As long as this process may use the key, it can have any number of values sealed or
+/// signed: who takes over this process can try a dictionary of values under the key of an HMAC or of AES-SIV. The policy's
+/// `total_operations` bounds that.
 ///
 /// ```
 /// use arrow_array::{Array, StringArray};
@@ -73,7 +71,7 @@ impl Isolated {
     /// Attaches to the service, and loads a key of a token there.
     ///
     /// `name` is `TOKEN/LABEL`, or the key's label where only one token has such a key. A key of kind `aes` is for AES-GCM, one of kind
-    /// `chacha20-poly1305` for that, and one of kind `hmac` for HMACs with `hash`.
+    /// `chacha20-poly1305` or `aes-siv` for that, and one of kind `hmac` for HMACs with `hash`.
     ///
     /// # Errors
     /// [`Error::Name`] when no key, or more than one, is meant; [`Error::Isolated`] when the service can not be reached or refuses.
@@ -84,7 +82,7 @@ impl Isolated {
         })?;
         let accelerator = Attach { depth: DEPTH, ..options.clone() }.attach().map_err(isolated)?;
         let token = accelerator.open_token(token, Pin::User(pin)).map_err(isolated)?;
-        let nonces = if hash_of(algorithm).is_some() { Nonces::Given } else { Nonces::Made };
+        let nonces = if Usages::has_made_nonces(algorithm) { Nonces::Made } else { Nonces::Given };
         let key = token
             .load(object, algorithm, KeyOptions { nonces, ..KeyOptions::default() })
             .map_err(isolated)?;
@@ -136,14 +134,14 @@ impl Isolated {
         }
     }
 
-    /// Returns every value of `column` sealed, in the form of [`Aead::seal`](crate::Aead::seal), under nonces that the accelerator
-    /// makes.
+    /// Returns every value of `column` sealed, in the form of [`Aead::seal`](crate::Aead::seal) under nonces that the accelerator
+    /// makes; under AES-SIV in that of [`Siv::seal`](crate::Siv::seal), for which there is associated data, that may have no bytes.
     ///
     /// # Errors
-    /// The errors of [`Aead::seal`](crate::Aead::seal); [`Error::Parameter`] for nonces of the caller's, and for the key of an HMAC;
-    /// [`Error::Isolated`].
+    /// The errors of [`Aead::seal`](crate::Aead::seal); [`Error::Parameter`] for nonces of the caller's, for the key of an HMAC, and under
+    /// AES-SIV without associated data; [`Error::Isolated`].
     pub fn seal(&self, column: &ArrayData, how: &crate::Seal<'_>) -> Result<ArrayData, Error> {
-        self.is_aead()?;
+        let layout = self.layout(&how.aad)?;
         if !matches!(how.nonces, Parameter::None) {
             return Err(Error::Parameter {
                 rule: "the service makes the nonces of an isolated key: give none",
@@ -152,7 +150,7 @@ impl Isolated {
         let values = Values::new("the column", column)?;
         let aad = how.aad.values(AAD, values.len)?;
         let encoding = how.encoding;
-        let sealed = |row| encoding.len(values.get(row).len() + OVERHEAD);
+        let sealed = |row| encoding.len(values.get(row).len() + layout.overhead());
         let lengths = (0..values.len).map(|row| if values.is_valid(row) { sealed(row) } else { 0 });
         let offsets = Offsets::new(lengths, values.large)?;
         let (mut out, mut whole) = (offsets.room(), Vec::new());
@@ -160,7 +158,11 @@ impl Isolated {
         let mut put = |row: usize, done: &Done| {
             let text = done.buffers.destination.as_deref().unwrap_or_default();
             whole.clear();
-            [done.nonce(), text, done.tag()].iter().for_each(|part| whole.extend_from_slice(part));
+            let parts = match layout {
+                Layout::NonceTextTag => [done.nonce(), text, done.tag()],
+                Layout::TagText => [&[], done.tag(), text],
+            };
+            parts.iter().for_each(|part| whole.extend_from_slice(part));
             encoding.write(&whole, &mut out[offsets.get(row)..offsets.get(row + 1)]);
             Ok(())
         };
@@ -171,7 +173,10 @@ impl Isolated {
                 let aad = aad.get(AAD, row)?.unwrap_or_default();
                 let value = values.get(row);
                 let (source, destination) = (room.filled(value)?, room.empty(value.len())?);
-                Ok(Request::seal_with_made_nonce(self.key, aad, source, destination))
+                Ok(match layout {
+                    Layout::NonceTextTag => Request::seal_with_made_nonce(self.key, aad, source, destination),
+                    Layout::TagText => Request::seal(self.key, &[], aad, source, destination),
+                })
             },
             &mut put,
         )?;
@@ -185,18 +190,19 @@ impl Isolated {
     /// # Errors
     /// The errors of [`Aead::open`](crate::Aead::open); [`Error::Parameter`] for the key of an HMAC; [`Error::Isolated`].
     pub fn open(&self, column: &ArrayData, how: &Open<'_>) -> Result<ArrayData, Error> {
-        self.is_aead()?;
-        open_column(column, how, |column, how| self.open_all(column, how))
+        let layout = self.layout(&how.aad)?;
+        open_column(column, how, |column, how| self.open_all(layout, column, how))
     }
 
     fn open_all(
         &self,
+        layout: Layout,
         column: &ArrayData,
         how: &Open<'_>,
     ) -> Result<(ArrayData, Vec<(usize, Fault)>), Error> {
         let values = Values::new("the column", column)?;
         let aad = how.aad.values(AAD, values.len)?;
-        let plain = |row| values.get(row).len().saturating_sub(OVERHEAD);
+        let plain = |row| values.get(row).len().saturating_sub(layout.overhead());
         let lengths = (0..values.len).map(|row| if values.is_valid(row) { plain(row) } else { 0 });
         let offsets = Offsets::new(lengths, values.large)?;
         let mut out = Zeroizing::new(offsets.room());
@@ -215,11 +221,8 @@ impl Isolated {
             |row, room| {
                 let sealed = values.get(row);
                 let aad = aad.get(AAD, row)?.unwrap_or_default();
-                let parts = sealed.split_first_chunk::<NONCE>().and_then(|(nonce, rest)| {
-                    rest.split_last_chunk::<TAG>().map(|(text, tag)| (nonce, text, tag))
-                });
-                let Some((nonce, text, tag)) = parts else {
-                    return Err(Fault::TooShort { given: sealed.len(), least: OVERHEAD }.into());
+                let Some((nonce, text, tag)) = layout.parts(sealed) else {
+                    return Err(Fault::TooShort { given: sealed.len(), least: layout.overhead() }.into());
                 };
                 let (source, destination) = (room.filled(text)?, room.empty(text.len())?);
                 Ok(Request::open(self.key, nonce, aad, source, destination, tag))
@@ -232,12 +235,15 @@ impl Isolated {
         Ok((offsets.column(content, std::mem::take(&mut *out), nulls)?, failed))
     }
 
-    fn is_aead(&self) -> Result<(), Error> {
-        match hash_of(self.algorithm()) {
-            None => Ok(()),
-            Some(_) => {
-                Err(Error::Parameter { rule: "the isolated key is of an HMAC: it neither seals nor opens" })
-            }
+    /// Returns the layout of the values that the key seals.
+    fn layout(&self, aad: &Parameter<'_>) -> Result<Layout, Error> {
+        match self.algorithm() {
+            Algorithm::AesSiv if matches!(aad, Parameter::None) => Err(Error::Parameter {
+                rule: "an isolated key of AES-SIV takes associated data: give some, which may have no bytes",
+            }),
+            Algorithm::AesSiv => Ok(Layout::TagText),
+            algorithm if hash_of(algorithm).is_none() => Ok(Layout::NonceTextTag),
+            _ => Err(Error::Parameter { rule: "the isolated key is of an HMAC: it neither seals nor opens" }),
         }
     }
 
@@ -294,6 +300,40 @@ impl Isolated {
 impl fmt::Debug for Isolated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Isolated({})", self.algorithm().name())
+    }
+}
+
+/// The layout of a sealed value.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// That of [`Aead`](crate::Aead).
+    NonceTextTag,
+    /// That of [`Siv`](crate::Siv).
+    TagText,
+}
+
+impl Layout {
+    /// Returns the bytes that a sealed value has more than the value.
+    fn overhead(self) -> usize {
+        match self {
+            Layout::NonceTextTag => NONCE + TAG,
+            Layout::TagText => TAG,
+        }
+    }
+
+    /// Returns the nonce, the ciphertext and the tag of a sealed value; none if it is too short.
+    fn parts(self, sealed: &[u8]) -> Option<(&[u8], &[u8], &[u8; TAG])> {
+        match self {
+            Layout::NonceTextTag => {
+                let (nonce, rest) = sealed.split_at_checked(NONCE)?;
+                let (text, tag) = rest.split_last_chunk()?;
+                Some((nonce, text, tag))
+            }
+            Layout::TagText => {
+                let (tag, text) = sealed.split_first_chunk()?;
+                Some((&[], text, tag))
+            }
+        }
     }
 }
 
@@ -431,6 +471,7 @@ fn algorithm(kind: &str, hash: Hash) -> Option<Algorithm> {
     match kind {
         "aes" => Some(Algorithm::AesGcm),
         "chacha20-poly1305" => Some(Algorithm::ChaCha20Poly1305),
+        "aes-siv" => Some(Algorithm::AesSiv),
         "hmac" => Some(millstream::algorithm_of(hash)),
         _ => Hash::from_name(kind.strip_prefix("hmac-")?).map(millstream::algorithm_of),
     }

@@ -133,8 +133,13 @@ fn token(accelerator: &Accelerator, label: &str, keys: &[(&str, &str)]) {
 fn service() -> Running {
     let service = Running::start();
     let accelerator = service.options().attach().unwrap();
-    let keys =
-        [("customers", "aes"), ("stream", "chacha20-poly1305"), ("tokens", "hmac"), ("curve", "ed25519")];
+    let keys = [
+        ("customers", "aes"),
+        ("stream", "chacha20-poly1305"),
+        ("tokens", "hmac"),
+        ("curve", "ed25519"),
+        ("joins", "aes-siv"),
+    ];
     token(&accelerator, "web", &keys);
     token(&accelerator, "other", &[("tokens", "hmac")]);
     service
@@ -161,6 +166,19 @@ fn columns() {
         let refused = service.attach(wrong).unwrap().open(&sealed, &how).unwrap_err();
         assert!(matches!(refused, Error::Row { row: 0, .. }), "{refused}");
     }
+    // Deterministic: another client gets the same, and equal values are equal.
+    let how = Open { aad, text: true, ..Open::default() };
+    let [first, again] = [0; 2].map(|_| {
+        let key = service.attach("web/joins").unwrap();
+        let sealed = key.seal(&column, &Seal { aad, ..Seal::default() }).unwrap();
+        assert_eq!(values(&key.open(&sealed, &how).unwrap()).unwrap(), rows);
+        let refused = key.seal(&column, &Seal::default()).unwrap_err();
+        assert!(matches!(refused, Error::Parameter { .. }), "{refused}");
+        sealed
+    });
+    assert_eq!(values(&first).unwrap(), values(&again).unwrap());
+    let refused = service.attach("customers").unwrap().open(&first, &how).unwrap_err();
+    assert!(matches!(refused, Error::Row { row: 0, .. }), "{refused}");
     let [first, again, second] = ["web/tokens", "web/tokens", "other/tokens"]
         .map(|name| service.attach(name).unwrap().sign(&column, Encoding::Binary).unwrap());
     assert_eq!(values(&first).unwrap(), values(&again).unwrap());

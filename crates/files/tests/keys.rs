@@ -88,7 +88,7 @@ fn each_kind_comes_back_from_each_of_its_forms() {
             assert!(matches!(read, Found::Public(read) if read == public), "{kind} {form:?}");
         }
     }
-    assert_eq!(written, 51);
+    assert_eq!(written, 54);
 }
 
 #[test]

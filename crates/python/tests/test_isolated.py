@@ -50,6 +50,22 @@ def test_columns_are_sealed_and_opened(service, column):
 
 
 @pytest.mark.service
+def test_values_are_sealed_deterministically(service, column):
+    first, again = (millstream.siv_seal(column, millstream.Isolated("web/joins"), aad=b"name") for _ in range(2))
+    assert listed(first) == listed(again)
+    key = millstream.Isolated("web/joins")
+    assert [None if w is None else w.encode() for w in WORDS] == listed(millstream.siv_open(first, key, aad=b"name"))
+    with pytest.raises(millstream.AuthenticationError):
+        millstream.siv_open(first, key, aad=b"other")
+    with pytest.raises(ValueError, match="associated data"):
+        millstream.siv_seal(column, key)
+    with pytest.raises(ValueError, match="siv_seal and siv_open"):
+        millstream.seal(column, key, aad=b"name")
+    with pytest.raises(ValueError, match="siv_seal and siv_open"):
+        millstream.siv_seal(column, millstream.Isolated("web/customers"), aad=b"name")
+
+
+@pytest.mark.service
 def test_codes_are_of_one_key(service):
     key = millstream.Isolated("web/tokens")
     tags = listed(millstream.hmac(pa.array(WORDS), key))
@@ -76,6 +92,8 @@ def test_engines_and_parquet(service):
     con = duckdb.connect()
     millstream.duckdb.register(con, key=[millstream.Isolated("web/customers"), millstream.Isolated("web/tokens")])
     assert con.execute("SELECT ms_open(ms_seal('Ada')), length(ms_hmac('Ada'))").fetchone() == ("Ada", 64)
+    millstream.duckdb.register(con, key=millstream.Isolated("web/joins"), prefix="j_")
+    assert con.execute("SELECT j_siv_open(j_siv_seal('Ada')), j_siv_seal('Ada') = j_siv_seal('Ada')").fetchone() == ("Ada", True)
     table = pa.table({"name": WORDS})
     sealed = ray.Columns("seal", "Isolated", "web/customers", "name")(table)
     assert ray.Columns("open", "Isolated", "web/customers", "name")(sealed) == table

@@ -112,6 +112,7 @@ impl Signing {
             Kind::Ed25519 => Some(Signing::Ed25519),
             Kind::X25519
             | Kind::Aes
+            | Kind::AesSiv
             | Kind::Hmac
             | Kind::ChaCha20Poly1305
             | Kind::MlKem512

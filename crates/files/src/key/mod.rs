@@ -24,6 +24,8 @@ pub type Secret = Zeroizing<Vec<u8>>;
 pub enum Kind {
     /// AES, 128, 192 or 256 bits.
     Aes,
+    /// AES-SIV, 256, 384 or 512 bits.
+    AesSiv,
     /// HMAC, 128 to 8192 bits in whole bytes.
     Hmac,
     /// ChaCha20-Poly1305, 256 bits.
@@ -56,8 +58,9 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Aes,
+        Kind::AesSiv,
         Kind::Hmac,
         Kind::ChaCha20Poly1305,
         Kind::P256,
@@ -78,6 +81,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Aes => "aes",
+            Kind::AesSiv => "aes-siv",
             Kind::Hmac => "hmac",
             Kind::ChaCha20Poly1305 => "chacha20-poly1305",
             Kind::P256 => "p-256",
@@ -102,7 +106,7 @@ impl Kind {
 
     /// Returns true for kinds whose keys have a public part.
     pub fn is_pair(self) -> bool {
-        !matches!(self, Kind::Aes | Kind::Hmac | Kind::ChaCha20Poly1305)
+        !matches!(self, Kind::Aes | Kind::AesSiv | Kind::Hmac | Kind::ChaCha20Poly1305)
     }
 
     /// Returns the curve of NIST that the kind is of.
@@ -218,6 +222,7 @@ impl Key {
         };
         match kind {
             Kind::Aes => length([16, 24, 32].contains(&secret.len()), "16, 24 or 32")?,
+            Kind::AesSiv => length([32, 48, 64].contains(&secret.len()), "32, 48 or 64")?,
             Kind::Hmac => length((16..=1024).contains(&secret.len()), "16 to 1024")?,
             Kind::ChaCha20Poly1305 => length(secret.len() == 32, "32")?,
             Kind::Ed25519 | Kind::X25519 => length(secret.len() == 32, "32")?,
@@ -273,6 +278,7 @@ impl Key {
     pub fn generate(features: Features, kind: Kind, bits: Option<usize>) -> Result<Self, Error> {
         let (lengths, usual): (&[usize], usize) = match kind {
             Kind::Aes => (&[128, 192, 256], 256),
+            Kind::AesSiv => (&[256, 384, 512], 512),
             Kind::Hmac => (&[], 256),
             Kind::ChaCha20Poly1305 | Kind::P256 | Kind::Ed25519 | Kind::X25519 => (&[256], 256),
             Kind::P384 => (&[384], 384),

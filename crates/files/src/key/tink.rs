@@ -1,6 +1,6 @@
-//! Keysets of Tink with one key: AES-GCM, HMAC or Ed25519.
+//! Keysets of Tink with one key: AES-GCM, AES-SIV, HMAC or Ed25519.
 //!
-//! Ref. Tink's tink.proto (`Keyset`), aes_gcm.proto (`AesGcmKey`), hmac.proto (`HmacKey`), ed25519.proto (`Ed25519PrivateKey`).
+//! Ref. Tink's tink.proto (`Keyset`), aes_gcm.proto (`AesGcmKey`), aes_siv.proto (`AesSivKey`), hmac.proto (`HmacKey`), ed25519.proto (`Ed25519PrivateKey`).
 
 use std::fmt::Write;
 
@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::keyset::{Field, Fields, Wiped};
 
 /// The types of keys, and the number of the field that holds the secret.
-const TYPES: [(Kind, &str, &str, u64); 3] = [
+const TYPES: [(Kind, &str, &str, u64); 4] = [
     (Kind::Aes, "type.googleapis.com/google.crypto.tink.AesGcmKey", "SYMMETRIC", 3),
+    (Kind::AesSiv, "type.googleapis.com/google.crypto.tink.AesSivKey", "SYMMETRIC", 2),
     (Kind::Hmac, "type.googleapis.com/google.crypto.tink.HmacKey", "SYMMETRIC", 3),
     (Kind::Ed25519, "type.googleapis.com/google.crypto.tink.Ed25519PrivateKey", "ASYMMETRIC_PRIVATE", 2),
 ];
@@ -40,7 +41,9 @@ pub(super) fn read(features: Features, text: &[u8]) -> Result<Key, Error> {
     let given = data["typeUrl"].as_str().unwrap_or("none");
     let known = TYPES.iter().find(|(_, url, ..)| *url == given);
     let (kind, _, _, secret) = known.ok_or_else(|| {
-        bad(format!("a key of Tink's type {given}; AesGcmKey, HmacKey and Ed25519PrivateKey are known here"))
+        bad(format!(
+            "a key of Tink's type {given}; AesGcmKey, AesSivKey, HmacKey and Ed25519PrivateKey are known here"
+        ))
     })?;
     let value = data["value"].as_str().and_then(|text| Base64::decode_vec(text).ok()).map(Zeroizing::new);
     let value = value.ok_or_else(|| bad("a keyset whose key is not base64"))?;

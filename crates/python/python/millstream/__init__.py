@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from typing import Any, Iterable, List, Optional, Union
+from typing import Any, Iterable, List, Optional, TypeVar, Union
 
 from . import _millstream
 from ._millstream import Array, AuthenticationError, ChunkedArray, ServiceError, caps, hashes, threads
@@ -102,7 +102,8 @@ class Isolated(_Sealing):
     ``name`` is ``"TOKEN/LABEL"``, or the key's label where one token alone has such a key. The token's user PIN is ``pin``, or the first
     line of the file ``pin_file``, by default the one that the environment variable ``MILLSTREAM_PIN_FILE`` names. A key of kind ``aes``
     (AES-GCM) or ``chacha20-poly1305`` takes the place of an :class:`Aead` in :func:`seal` and :func:`open`, under nonces that the
-    service makes; one of kind ``hmac`` that of an :class:`Hmac` in :func:`hmac`, with ``hash``.
+    service makes; one of kind ``aes-siv`` that of a :class:`Siv` in :func:`siv_seal` and :func:`siv_open`, with associated data; one of
+    kind ``hmac`` that of an :class:`Hmac` in :func:`hmac`, with ``hash``.
 
     Raise :class:`ServiceError` when the service can't be reached, has no such key, or refuses. In a forked child, make another one.
     """
@@ -124,6 +125,13 @@ class Isolated(_Sealing):
                 pin = file.readline().rstrip(b"\r\n")
         self._key = _millstream.IsolatedKey(name, pin.encode() if isinstance(pin, str) else pin, socket, hash)
         self.algorithm = self._key.algorithm
+        self.deterministic = self.algorithm == "aes-siv"
+
+    def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
+        return self._key.seal(column, aad, nonce, encoding)
+
+    def _open(self, column: Column, aad: Parameter, on_error: str, text: bool) -> Result:
+        return self._key.open(column, aad, on_error, text)
 
     def sign(self, column: Column, *, encoding: str = "binary") -> Result:
         """Return the HMAC of every value, as :meth:`Hmac.sign` does."""
@@ -151,6 +159,9 @@ class Keyset:
         if nonce is not None:
             raise ValueError("a keyset makes its nonces: give none")
         return self._keys.seal(column, aad, encoding)
+
+    def _open(self, column: Column, aad: Parameter, on_error: str, text: bool) -> Result:
+        return self._keys.open(column, aad, on_error, text)
 
 
 class Siv:
@@ -232,23 +243,26 @@ def open(
     Raise :class:`AuthenticationError` with the first row that does not authenticate; with ``on_error="null"`` such rows are null.
     """
     if isinstance(key, Keyset):
-        return _of(key, deterministic=False)._keys.open(column, aad, on_error, text)
+        return _of(key, deterministic=False)._open(column, aad, on_error, text)
     return _aead(key)._key.open(column, aad, on_error, text)
 
 
-def siv_seal(column: Column, key: Union[bytes, Siv, Keyset], *, aad: Parameter = None, encoding: str = "binary") -> Result:
-    """Return every value sealed deterministically under ``key``: a :class:`Siv` or its bytes, or a :class:`Keyset` of AES-SIV."""
-    if isinstance(key, Keyset):
+def siv_seal(
+    column: Column, key: Union[bytes, Siv, Isolated, Keyset], *, aad: Parameter = None, encoding: str = "binary"
+) -> Result:
+    """Return every value sealed deterministically under ``key``: a :class:`Siv` or its bytes, a :class:`Keyset` of AES-SIV, or an
+    :class:`Isolated` key of that kind, for which there must be ``aad``, that may be empty."""
+    if isinstance(key, (Keyset, Isolated)):
         return _of(key, deterministic=True)._seal(column, aad, None, encoding)
     return _siv(key)._key.seal(column, aad, encoding)
 
 
 def siv_open(
-    column: Column, key: Union[bytes, Siv, Keyset], *, aad: Parameter = None, on_error: str = "raise", text: bool = False
+    column: Column, key: Union[bytes, Siv, Isolated, Keyset], *, aad: Parameter = None, on_error: str = "raise", text: bool = False
 ) -> Result:
     """Return every value opened that :func:`siv_seal` has sealed; errors as of :func:`open`."""
-    if isinstance(key, Keyset):
-        return _of(key, deterministic=True)._keys.open(column, aad, on_error, text)
+    if isinstance(key, (Keyset, Isolated)):
+        return _of(key, deterministic=True)._open(column, aad, on_error, text)
     return _siv(key)._key.open(column, aad, on_error, text)
 
 
@@ -298,13 +312,18 @@ def fernet_decrypt(
 
 
 def _aead(key: Union[bytes, Aead, Isolated]) -> Union[Aead, Isolated]:
-    return key if isinstance(key, (Aead, Isolated)) else Aead(key)
+    if isinstance(key, Isolated):
+        return _of(key, deterministic=False)
+    return key if isinstance(key, Aead) else Aead(key)
 
 
-def _of(keys: Keyset, deterministic: bool) -> Keyset:
-    if keys.deterministic != deterministic:
-        raise ValueError("a keyset of AES-SIV is for siv_seal and siv_open, and any other for seal and open")
-    return keys
+_Either = TypeVar("_Either", Keyset, Isolated)
+
+
+def _of(key: _Either, deterministic: bool) -> _Either:
+    if key.deterministic != deterministic:
+        raise ValueError("a key or keyset of AES-SIV is for siv_seal and siv_open, and any other for seal and open")
+    return key
 
 
 def _siv(key: Union[bytes, Siv]) -> Siv:

@@ -28,15 +28,17 @@ def functions(key: Any = None) -> Dict[str, Tuple[Function, "pa.DataType", "pa.D
         signs = isinstance(one, Hmac) or isinstance(one, Isolated) and one.algorithm in _millstream.hashes()
         if signs:
             new = {"hmac": (lambda c, k=one: k.sign(c, encoding="hex"), text, text)}
-        elif isinstance(one, (Aead, Isolated)) or isinstance(one, Keyset) and not one.deterministic:
+        elif isinstance(one, Aead) or isinstance(one, (Isolated, Keyset)) and not one.deterministic:
             new = {
                 "seal": (lambda c, k=one: seal(c, k), text, binary),
                 "open": (lambda c, k=one: aead_open(c, k, text=True), binary, text),
             }
-        elif isinstance(one, (Siv, Keyset)):
+        elif isinstance(one, (Siv, Isolated, Keyset)):
+            # A word of a queue has associated data always.
+            aad = b"" if isinstance(one, Isolated) else None
             new = {
-                "siv_seal": (lambda c, k=one: siv_seal(c, k), text, binary),
-                "siv_open": (lambda c, k=one: siv_open(c, k, text=True), binary, text),
+                "siv_seal": (lambda c, k=one, a=aad: siv_seal(c, k, aad=a), text, binary),
+                "siv_open": (lambda c, k=one, a=aad: siv_open(c, k, aad=a, text=True), binary, text),
             }
         elif isinstance(one, Fpe):
             new = {

@@ -222,6 +222,7 @@ fn takes(algorithm: Algorithm, kind: &str) -> bool {
         Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 | Sha3_224 | Sha3_256 | Sha3_384
         | Sha3_512 => "hmac",
         AesXts => "aes-xts",
+        AesSiv => "aes-siv",
         DesEcb | DesCbc => "3des",
         P256 => "p-256",
         P384 => "p-384",

@@ -8,6 +8,8 @@ use millstream_store::usage;
 pub(super) enum Kind {
     /// AES: 128, 192 or 256 bits
     Aes,
+    /// AES-SIV, deterministic: 256, 384 or 512 bits
+    AesSiv,
     /// HMAC: 128 to 8192 bits, in whole bytes
     Hmac,
     /// ChaCha20-Poly1305: 256 bits
@@ -52,6 +54,7 @@ impl From<Kind> for KeyKind {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Aes => KeyKind::Aes,
+            Kind::AesSiv => KeyKind::AesSiv,
             Kind::Hmac => KeyKind::Hmac,
             Kind::ChaCha20Poly1305 => KeyKind::ChaCha20Poly1305,
             Kind::P256 => KeyKind::P256,
