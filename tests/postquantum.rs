@@ -1,9 +1,12 @@
 //! ML-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
-//! between it and OpenSSL 4, which has its own.
+//! between it and OpenSSL 4, which has its own. Keys of tokens sign and decapsulate for a program on PKCS #11, and OpenSSL 4 is the other side.
 
 use std::path::Path;
 
-use millstream_tests::{OpenSsl, Place, Provider, Service, Side, bytes, run, with_each_openssl};
+use millstream_tests::tokens::{PIN, module};
+use millstream_tests::{
+    OpenSsl, Place, Provider, Service, Side, Tokens, bytes, python_pkcs11, run, with_each_openssl,
+};
 
 const SIGNATURES: [&str; 3] = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
 const MECHANISMS: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
@@ -193,6 +196,41 @@ fn forms_of_private_keys() {
             // A key without a seed is the same key.
             let public = [&ours, &theirs].map(|shell| shell.good("pkey -inform DER -in theirs.der -pubout"));
             assert_eq!(public[0], public[1], "{name} {form}");
+        }
+    }
+}
+
+/// python-pkcs11 on keys of a token: in a store, and in the service, whose workers' counters tell that it has signed and decapsulated.
+#[test]
+fn keys_of_tokens() {
+    let openssl = OpenSsl::newest(4);
+    for (tokens, in_service) in [(Tokens::new(), false), (Tokens::of_service(), true)] {
+        for words in ["ml-dsa-65 -K dsa", "ml-kem-768 -K kem"] {
+            tokens.generate(words);
+        }
+        let theirs = Shell::new(&openssl, &tokens.place, "theirs", Provider::Default);
+        for label in ["dsa", "kem"] {
+            tokens.millstream(&format!("key public -T web -K {label} --pin-file pin -o {label}.pub"));
+        }
+        theirs.good("pkeyutl -encap -pubin -inkey kem.pub -out ciphertext -secret secret");
+        let before = in_service.then(|| tokens.operations());
+        let script = tokens.place.write("post_quantum.py", include_str!("python/post_quantum.py"));
+        let mut python = python_pkcs11();
+        tokens.apply(&mut python);
+        let told = run(python.args(["-I", "-B"]).arg(script).arg(module()).arg(PIN), b"").text();
+        assert_eq!(told, "made\nfound\n");
+        // Five keys of ML-DSA that stay have signed three times each, five of ML-KEM were used once, and one of each once more.
+        if let Some(before) = before {
+            assert_eq!(tokens.operations(), before + 5 * 3 + 5 + 2);
+        }
+        assert_eq!(tokens.place.read("opened"), tokens.place.read("secret"));
+        let verify = "pkeyutl -verify -rawin -pubin -inkey dsa.pub -in text -sigfile";
+        theirs.good(&format!("{verify} signature"));
+        changed(&tokens.place, "signature", "wrong");
+        theirs.bad(&format!("{verify} wrong"));
+        let listed = tokens.millstream("key list -T web");
+        for name in SIGNATURES.iter().chain(&MECHANISMS) {
+            assert!(listed.contains(&name.to_lowercase()), "{listed}");
         }
     }
 }

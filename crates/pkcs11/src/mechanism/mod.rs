@@ -2,6 +2,7 @@
 //!
 //! Ref. PKCS #11 v3.2 §6.
 
+pub mod lattices;
 pub mod parameters;
 pub mod tls;
 pub mod wrapping;
@@ -9,6 +10,8 @@ pub mod wrapping;
 use cryptoki_sys::*;
 use millstream::hash::Hash;
 use millstream::keywrap::Form;
+use millstream::publickey::mldsa::Prehash;
+use millstream::publickey::{mldsa, mlkem};
 
 use crate::object::kind::Kind;
 use crate::object::purpose::AesMode;
@@ -51,6 +54,12 @@ pub enum Way {
     Ecdsa(Option<Hash>),
     /// Ed25519.
     Eddsa,
+    /// ML-DSA of the message itself.
+    MlDsa,
+    /// HashML-DSA with a digest that is computed here; none for one that the program gives.
+    HashMlDsa(Option<Prehash>),
+    /// Encapsulation with ML-KEM.
+    MlKem,
     /// ECDH and X25519.
     Ecdh,
     /// HKDF; true where the result is data and no key.
@@ -78,6 +87,8 @@ pub enum Way {
     MakeRsa,
     /// A new key pair on a curve of that type.
     MakeCurve(CK_KEY_TYPE),
+    /// A new key pair of ML-KEM or ML-DSA.
+    MakeLattice(CK_KEY_TYPE),
 }
 
 /// A mechanism.
@@ -87,7 +98,8 @@ pub struct Row {
     pub mechanism: CK_MECHANISM_TYPE,
     /// The operation.
     pub way: Way,
-    /// The shortest and the longest key, in the unit of the standard: bits for RSA, curves and generic secrets, bytes for ciphers.
+    /// The shortest and the longest key, in the unit of the standard: bits for RSA, curves and generic secrets, bytes for ciphers and for the
+    /// public keys of ML-KEM and ML-DSA.
     pub keys: (CK_ULONG, CK_ULONG),
     /// The uses that are allowed, as `CKF_` flags.
     pub flags: CK_FLAGS,
@@ -107,6 +119,10 @@ const RSA: (CK_ULONG, CK_ULONG) = (1024, 4096);
 const EC: (CK_ULONG, CK_ULONG) = (256, 521);
 const EC255: (CK_ULONG, CK_ULONG) = (255, 255);
 const SECRET: (CK_ULONG, CK_ULONG) = (1, 4096);
+const ML_KEM: (CK_ULONG, CK_ULONG) =
+    (mlkem::Set::MlKem512.public_key_len() as CK_ULONG, mlkem::Set::MlKem1024.public_key_len() as CK_ULONG);
+const ML_DSA: (CK_ULONG, CK_ULONG) =
+    (mldsa::Set::MlDsa44.public_key_len() as CK_ULONG, mldsa::Set::MlDsa87.public_key_len() as CK_ULONG);
 const TLS: (CK_ULONG, CK_ULONG) = (tls::MASTER as CK_ULONG, tls::MASTER as CK_ULONG);
 
 const fn row(mechanism: CK_MECHANISM_TYPE, way: Way, keys: (CK_ULONG, CK_ULONG), flags: CK_FLAGS) -> Row {
@@ -129,6 +145,11 @@ const fn signatures(hash: Hash, [pkcs1, pss, ecdsa]: [CK_MECHANISM_TYPE; 3]) -> 
         row(pss, Way::RsaPss(Some(hash)), RSA, SIGNS),
         row(ecdsa, Way::Ecdsa(Some(hash)), EC, SIGNS | CURVES),
     ]
+}
+
+/// HashML-DSA with a digest that is computed here.
+const fn prehash(mechanism: CK_MECHANISM_TYPE, function: Prehash) -> Row {
+    row(mechanism, Way::HashMlDsa(Some(function)), ML_DSA, SIGNS)
 }
 
 const HASHES: &[[Row; 3]] = &[
@@ -178,6 +199,19 @@ const OTHERS: &[Row] = &[
     row(CKM_RSA_PKCS_PSS, Way::RsaPss(None), RSA, SIGNS),
     row(CKM_ECDSA, Way::Ecdsa(None), EC, SIGNS | CURVES),
     row(CKM_EDDSA, Way::Eddsa, EC255, SIGNS | EDWARDS),
+    row(CKM_ML_DSA, Way::MlDsa, ML_DSA, SIGNS),
+    row(CKM_HASH_ML_DSA, Way::HashMlDsa(None), ML_DSA, SIGNS),
+    prehash(CKM_HASH_ML_DSA_SHA224, Prehash::Sha224),
+    prehash(CKM_HASH_ML_DSA_SHA256, Prehash::Sha256),
+    prehash(CKM_HASH_ML_DSA_SHA384, Prehash::Sha384),
+    prehash(CKM_HASH_ML_DSA_SHA512, Prehash::Sha512),
+    prehash(CKM_HASH_ML_DSA_SHA3_224, Prehash::Sha3_224),
+    prehash(CKM_HASH_ML_DSA_SHA3_256, Prehash::Sha3_256),
+    prehash(CKM_HASH_ML_DSA_SHA3_384, Prehash::Sha3_384),
+    prehash(CKM_HASH_ML_DSA_SHA3_512, Prehash::Sha3_512),
+    prehash(CKM_HASH_ML_DSA_SHAKE128, Prehash::Shake128),
+    prehash(CKM_HASH_ML_DSA_SHAKE256, Prehash::Shake256),
+    row(CKM_ML_KEM, Way::MlKem, ML_KEM, CKF_ENCAPSULATE | CKF_DECAPSULATE),
     row(CKM_ECDH1_DERIVE, Way::Ecdh, (255, 521), CKF_DERIVE | CURVES),
     row(CKM_ECDH1_COFACTOR_DERIVE, Way::Ecdh, (255, 521), CKF_DERIVE | CURVES),
     row(CKM_HKDF_DERIVE, Way::Hkdf(false), SECRET, CKF_DERIVE),
@@ -229,6 +263,8 @@ const OTHERS: &[Row] = &[
         EC255,
         CKF_GENERATE_KEY_PAIR | EDWARDS,
     ),
+    row(CKM_ML_KEM_KEY_PAIR_GEN, Way::MakeLattice(CKK_ML_KEM), ML_KEM, CKF_GENERATE_KEY_PAIR),
+    row(CKM_ML_DSA_KEY_PAIR_GEN, Way::MakeLattice(CKK_ML_DSA), ML_DSA, CKF_GENERATE_KEY_PAIR),
 ];
 
 /// Returns every mechanism.
@@ -271,6 +307,8 @@ impl Way {
             }
             Way::Ecdsa(_) => matches!(kind, Kind::Curve(_)),
             Way::Eddsa => kind == Kind::Ed25519,
+            Way::MlDsa | Way::HashMlDsa(_) => matches!(kind, Kind::MlDsa(_)),
+            Way::MlKem => matches!(kind, Kind::MlKem(_)),
             Way::Ecdh => matches!(kind, Kind::Curve(_) | Kind::X25519),
             _ => matches!(kind, Kind::Secret(_)),
         };

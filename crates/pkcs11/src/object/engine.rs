@@ -9,7 +9,7 @@ use millstream::hmac::HmacKey;
 use millstream::keywrap::KeyWrap;
 use millstream::modes::{BlockMode, Direction};
 use millstream::publickey::weierstrass::{self, Curve};
-use millstream::publickey::{ed25519, rsa, x25519};
+use millstream::publickey::{ed25519, mldsa, mlkem, rsa, x25519};
 use millstream::{Features, InOut, aes, des};
 
 use super::attributes::Attributes;
@@ -57,6 +57,14 @@ pub enum Engine {
     Ed25519Public(ed25519::PublicKey),
     /// A private key of X25519.
     X25519(x25519::PrivateKey),
+    /// A private key of ML-KEM.
+    MlKem(Box<mlkem::PrivateKey>),
+    /// A public key of ML-KEM.
+    MlKemPublic(Box<mlkem::PublicKey>),
+    /// A private key of ML-DSA.
+    MlDsa(Box<mldsa::PrivateKey>),
+    /// A public key of ML-DSA.
+    MlDsaPublic(Box<mldsa::PublicKey>),
     /// A key in the service.
     Remote(Remote),
 }
@@ -120,6 +128,8 @@ impl Engine {
             Kind::Curve(curve) => Engine::Curve(weierstrass::PrivateKey::new(features, curve, secret)?),
             Kind::Ed25519 => Engine::Ed25519(ed25519::PrivateKey::new(features, secret)?),
             Kind::X25519 => Engine::X25519(x25519::PrivateKey::new(features, secret)?),
+            Kind::MlKem(set) => Engine::MlKem(Box::new(mlkem::PrivateKey::new(features, set, secret)?)),
+            Kind::MlDsa(set) => Engine::MlDsa(Box::new(mldsa::PrivateKey::new(features, set, secret)?)),
             Kind::Secret(_) => return wrong_type(),
         })
     }
@@ -143,6 +153,12 @@ impl Engine {
             Kind::Ed25519 => {
                 let point = der::point(value(CKA_EC_POINT)?, &[32]);
                 Engine::Ed25519Public(ed25519::PublicKey::new(features, &point)?)
+            }
+            Kind::MlKem(set) => {
+                Engine::MlKemPublic(Box::new(mlkem::PublicKey::new(features, set, value(CKA_VALUE)?)?))
+            }
+            Kind::MlDsa(set) => {
+                Engine::MlDsaPublic(Box::new(mldsa::PublicKey::new(features, set, value(CKA_VALUE)?)?))
             }
             Kind::X25519 | Kind::Secret(_) => return wrong_type(),
         })

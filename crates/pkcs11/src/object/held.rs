@@ -10,22 +10,26 @@ use millstream::cwq::{Algorithm, Usages};
 use millstream::isolated::{BegunSignature, Chaining, ServiceKey, ServiceKeyError, TokenKey};
 use millstream::modes::Direction;
 use millstream::publickey::weierstrass::Curve;
+use millstream::publickey::{mldsa, mlkem};
 use millstream::queue::{Piece, Refusal as Submission};
-use millstream::{DecryptionScheme, InOut, SignatureScheme, algorithm_of};
+use millstream::{DecryptionScheme, Features, InOut, SignatureScheme, algorithm_of};
+use millstream_files::key::PublicKey;
 
 use super::attributes::Attributes;
 use super::kind::Kind;
 use super::purpose::{AesMode, Purpose, Secret, hash_for};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
-/// The usages that a key in the service may have, and the attributes that allow them.
-const USAGES: [(Usages, CK_ATTRIBUTE_TYPE); 5] = [
-    (Usages::ENCRYPT, CKA_ENCRYPT),
-    (Usages::DECRYPT, CKA_DECRYPT),
-    (Usages::SIGN, CKA_SIGN),
-    (Usages::VERIFY, CKA_VERIFY),
-    (Usages::DERIVE, CKA_DERIVE),
-];
+/// Returns the usages that a key of a kind may have in the service, and the attributes that allow them.
+fn usages_of(kind: Kind) -> [(Usages, CK_ATTRIBUTE_TYPE); 5] {
+    [
+        (Usages::ENCRYPT, CKA_ENCRYPT),
+        (Usages::DECRYPT, CKA_DECRYPT),
+        (Usages::SIGN, CKA_SIGN),
+        (Usages::VERIFY, CKA_VERIFY),
+        (Usages::DERIVE, kind.deriving_usage()),
+    ]
+}
 
 /// The most bytes of a message that is sealed or opened at once. The arena, which all threads share, has room for several of those.
 const WHOLE: usize = 1 << 20;
@@ -45,8 +49,10 @@ pub struct Held(Load);
 /// A key that is loaded in the service.
 pub struct Remote {
     key: TokenKey,
-    /// The bytes of a modulus or of a scalar; 0 for other keys.
+    /// The bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA; 0 for other keys.
     size: usize,
+    /// The public key of ML-DSA, with which the representatives of messages are made.
+    public: Option<Box<mldsa::PublicKey>>,
 }
 
 /// Returns the algorithm in the service for a purpose.
@@ -70,6 +76,12 @@ fn algorithm(purpose: Purpose, kind: Kind) -> Outcome<Algorithm> {
         (Purpose::Pair, Kind::Curve(Curve::P521)) => Algorithm::P521,
         (Purpose::Pair, Kind::Ed25519) => Algorithm::Ed25519,
         (Purpose::Pair, Kind::X25519) => Algorithm::X25519,
+        (Purpose::Pair, Kind::MlKem(mlkem::Set::MlKem512)) => Algorithm::MlKem512,
+        (Purpose::Pair, Kind::MlKem(mlkem::Set::MlKem768)) => Algorithm::MlKem768,
+        (Purpose::Pair, Kind::MlKem(mlkem::Set::MlKem1024)) => Algorithm::MlKem1024,
+        (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa44)) => Algorithm::MlDsa44,
+        (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa65)) => Algorithm::MlDsa65,
+        (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa87)) => Algorithm::MlDsa87,
         (Purpose::Pair, Kind::Secret(_)) => return refuse(CKR_KEY_TYPE_INCONSISTENT),
     })
 }
@@ -84,25 +96,41 @@ impl Held {
     ///
     /// # Errors
     /// `CKR_KEY_FUNCTION_NOT_PERMITTED` for what the service does not do with such a key; those of the service.
-    pub fn load(self, purpose: Purpose, kind: Kind, attributes: &Attributes) -> Outcome<Remote> {
+    pub fn load(
+        self,
+        features: Features,
+        purpose: Purpose,
+        kind: Kind,
+        attributes: &Attributes,
+    ) -> Outcome<Remote> {
         let algorithm = algorithm(purpose, kind)?;
-        let allowed = USAGES
-            .iter()
+        let allowed = usages_of(kind)
+            .into_iter()
             .filter(|(usage, kind)| attributes.is(*kind) && Usages::of(algorithm).contains(*usage));
-        let usages = allowed.fold(Usages::NONE, |all, (usage, _)| all | *usage);
+        let usages = allowed.fold(Usages::NONE, |all, (usage, _)| all | usage);
         demand(!usages.is_empty(), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
         let size = match kind {
             Kind::Rsa => attributes.get(CKA_MODULUS).unwrap_or_default().len(),
             Kind::Curve(curve) => curve.bytes(),
+            Kind::MlKem(set) => set.ciphertext_len(),
+            Kind::MlDsa(set) => set.signature_len(),
             _ => 0,
         };
+        let public = match kind {
+            Kind::MlDsa(set) => {
+                let info = attributes.get(CKA_PUBLIC_KEY_INFO).unwrap_or_default();
+                let public = PublicKey::from_spki(features, info)?;
+                Some(Box::new(mldsa::PublicKey::new(features, set, public.as_bytes())?))
+            }
+            _ => None,
+        };
         let key = (self.0)(algorithm, usages)?;
-        Ok(Remote { key, size })
+        Ok(Remote { key, size, public })
     }
 }
 
 impl Remote {
-    /// Returns the bytes of a modulus or of a scalar.
+    /// Returns the bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -315,6 +343,24 @@ impl Remote {
             }
             value => Refusal(value),
         })
+    }
+
+    /// Returns the representative of a message under ML-DSA, which is as good as the message to sign and has neither its length nor a context
+    /// (FIPS 204 §6.2).
+    ///
+    /// # Errors
+    /// `CKR_DATA_LEN_RANGE` for a digest of another length than it has; `CKR_KEY_TYPE_INCONSISTENT` for other keys.
+    pub fn representative(&self, scheme: mldsa::Scheme<'_>, message: &[u8]) -> Outcome<[u8; mldsa::MU]> {
+        let public = self.public.as_ref().ok_or(Refusal(CKR_KEY_TYPE_INCONSISTENT))?;
+        Ok(public.representative(scheme, message)?)
+    }
+
+    /// Returns the shared secret in a ciphertext of ML-KEM.
+    ///
+    /// # Errors
+    /// Those of the service.
+    pub fn decapsulate(&self, ciphertext: &[u8]) -> Outcome<Secret> {
+        self.with(|key| key.decapsulate(ciphertext))
     }
 
     /// Agrees with a peer's public key.

@@ -1,9 +1,10 @@
-//! The kinds of keys: their type and curve in the standard's numbers, and their names in a store.
+//! The kinds of keys: their type and curve or parameter set in the standard's numbers, and their names in a store.
 //!
-//! Ref. PKCS #11 v3.2 §6 (types), RFC 5480 §2.1.1 and RFC 8410 §3 (curves).
+//! Ref. PKCS #11 v3.2 §6 (types, parameter sets of ML-KEM and ML-DSA), RFC 5480 §2.1.1 and RFC 8410 §3 (curves).
 
 use cryptoki_sys::*;
 use millstream::publickey::weierstrass::Curve;
+use millstream::publickey::{mldsa, mlkem};
 use millstream_files::key::Kind as FileKind;
 
 use super::attributes::Attributes;
@@ -22,6 +23,10 @@ pub enum Kind {
     Ed25519,
     /// X25519.
     X25519,
+    /// ML-KEM.
+    MlKem(mlkem::Set),
+    /// ML-DSA.
+    MlDsa(mldsa::Set),
 }
 
 /// The types of secret keys: their names in a store, their lengths in bytes, and the length to assume when a template has none.
@@ -62,11 +67,22 @@ const CURVES: &[(Kind, &[u8])] = &[
     (Kind::X25519, b"\x06\x0a\x2b\x06\x01\x04\x01\x97\x55\x01\x05\x01"),
 ];
 
+/// The kinds of keys on lattices: their names in files, and the numbers of their parameter sets.
+const LATTICES: [(Kind, FileKind, CK_ULONG); 6] = [
+    (Kind::MlKem(mlkem::Set::MlKem512), FileKind::MlKem512, CKP_ML_KEM_512),
+    (Kind::MlKem(mlkem::Set::MlKem768), FileKind::MlKem768, CKP_ML_KEM_768),
+    (Kind::MlKem(mlkem::Set::MlKem1024), FileKind::MlKem1024, CKP_ML_KEM_1024),
+    (Kind::MlDsa(mldsa::Set::MlDsa44), FileKind::MlDsa44, CKP_ML_DSA_44),
+    (Kind::MlDsa(mldsa::Set::MlDsa65), FileKind::MlDsa65, CKP_ML_DSA_65),
+    (Kind::MlDsa(mldsa::Set::MlDsa87), FileKind::MlDsa87, CKP_ML_DSA_87),
+];
+
 impl Kind {
     /// Returns the kind that a key's attributes say.
     ///
     /// # Errors
-    /// `CKR_TEMPLATE_INCOMPLETE`, `CKR_CURVE_NOT_SUPPORTED`, `CKR_ATTRIBUTE_VALUE_INVALID` for a type that is not supported.
+    /// `CKR_TEMPLATE_INCOMPLETE`, `CKR_CURVE_NOT_SUPPORTED`, `CKR_PARAMETER_SET_NOT_SUPPORTED`, `CKR_ATTRIBUTE_VALUE_INVALID` for a type that is not
+    /// supported.
     pub fn of(attributes: &Attributes) -> Outcome<Self> {
         let number = attributes.number(CKA_KEY_TYPE)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
         let on = |fits: fn(Kind) -> bool| {
@@ -78,6 +94,12 @@ impl Kind {
             CKK_EC => on(|kind| matches!(kind, Kind::Curve(_))),
             CKK_EC_EDWARDS => on(|kind| kind == Kind::Ed25519),
             CKK_EC_MONTGOMERY => on(|kind| kind == Kind::X25519),
+            CKK_ML_KEM | CKK_ML_DSA => {
+                let set = attributes.number(CKA_PARAMETER_SET)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+                let fits = |row: &&(Kind, _, CK_ULONG)| row.0.key_type() == number && row.2 == set;
+                let row = LATTICES.iter().find(fits).ok_or(Refusal(CKR_PARAMETER_SET_NOT_SUPPORTED))?;
+                Ok(row.0)
+            }
             number if SECRETS.iter().any(|row| row.0 == number) => Ok(Kind::Secret(number)),
             _ => refuse(CKR_ATTRIBUTE_VALUE_INVALID),
         }
@@ -93,6 +115,35 @@ impl Kind {
         CURVES.iter().find(|row| row.0 == self).map(|row| row.1)
     }
 
+    /// Returns `CKA_PARAMETER_SET` of the kind.
+    pub fn parameter_set(self) -> Option<CK_ULONG> {
+        LATTICES.iter().find(|row| row.0 == self).map(|row| row.2)
+    }
+
+    /// Returns the attribute that says the curve or the parameter set of keys of a type; none for other types.
+    pub fn domain_of(key_type: CK_KEY_TYPE) -> Option<CK_ATTRIBUTE_TYPE> {
+        match key_type {
+            CKK_EC | CKK_EC_EDWARDS | CKK_EC_MONTGOMERY => Some(CKA_EC_PARAMS),
+            CKK_ML_KEM | CKK_ML_DSA => Some(CKA_PARAMETER_SET),
+            _ => None,
+        }
+    }
+
+    /// Sets the curve or the parameter set where a template does not say it.
+    pub fn set_domain(self, attributes: &mut Attributes) {
+        if let Some(params) = self.ec_params() {
+            attributes.set_default(CKA_EC_PARAMS, params);
+        }
+        if let Some(set) = self.parameter_set() {
+            attributes.set_default(CKA_PARAMETER_SET, &set.to_ne_bytes());
+        }
+    }
+
+    /// Returns the attribute that allows a key to make new keys: a store has one usage for a derivation and for a decapsulation.
+    pub fn deriving_usage(self) -> CK_ATTRIBUTE_TYPE {
+        if matches!(self, Kind::MlKem(_)) { CKA_DECAPSULATE } else { CKA_DERIVE }
+    }
+
     /// Returns the type of the key.
     pub fn key_type(self) -> CK_KEY_TYPE {
         match self {
@@ -101,6 +152,8 @@ impl Kind {
             Kind::Curve(_) => CKK_EC,
             Kind::Ed25519 => CKK_EC_EDWARDS,
             Kind::X25519 => CKK_EC_MONTGOMERY,
+            Kind::MlKem(_) => CKK_ML_KEM,
+            Kind::MlDsa(_) => CKK_ML_DSA,
         }
     }
 
@@ -114,6 +167,7 @@ impl Kind {
             Kind::Curve(Curve::P521) => Some(FileKind::P521),
             Kind::Ed25519 => Some(FileKind::Ed25519),
             Kind::X25519 => Some(FileKind::X25519),
+            Kind::MlKem(_) | Kind::MlDsa(_) => LATTICES.iter().find(|row| row.0 == self).map(|row| row.1),
         }
     }
 
@@ -133,7 +187,7 @@ impl Kind {
         let secret = SECRETS.iter().find(|row| row.1 == name).map(|row| Kind::Secret(row.0));
         secret.or_else(|| {
             let pairs = [Kind::Rsa, Kind::Ed25519, Kind::X25519];
-            let pairs = pairs.into_iter().chain(Curve::ALL.map(Kind::Curve));
+            let pairs = pairs.into_iter().chain(Curve::ALL.map(Kind::Curve)).chain(LATTICES.map(|row| row.0));
             pairs.into_iter().find(|kind| kind.name() == name)
         })
     }

@@ -4,8 +4,9 @@
 
 use cryptoki_sys::*;
 use millstream::Features;
+use millstream::compare::begins;
 use millstream::hash::{Hash, digest};
-use millstream::publickey::rsa;
+use millstream::publickey::{mldsa, mlkem, rsa};
 use millstream_files::key::{Form, Key, PublicKey};
 use zeroize::Zeroizing;
 
@@ -86,8 +87,7 @@ pub fn secret_key(
 
 /// Checks what is given for a secret key of so many bytes, and returns its kind.
 fn secret_kind(given: &mut Attributes, len: usize) -> Outcome<Kind> {
-    given.set_number(CKA_CLASS, CKO_SECRET_KEY);
-    rules::check_given(CKO_SECRET_KEY, given)?;
+    of_class(given, CKO_SECRET_KEY)?;
     let kind = Kind::of(given)?;
     demand(matches!(kind, Kind::Secret(_)), CKR_TEMPLATE_INCONSISTENT)?;
     kind.check_len(len).map_err(|_| Refusal(CKR_ATTRIBUTE_VALUE_INVALID))?;
@@ -112,11 +112,8 @@ pub fn secret_elsewhere(mut given: Attributes, len: usize, origin: Origin<'_>) -
 /// # Errors
 /// Those of templates.
 pub fn private_elsewhere(mut given: Attributes, kind: Kind, origin: Origin<'_>) -> Outcome<Attributes> {
-    given.set_number(CKA_CLASS, CKO_PRIVATE_KEY);
-    rules::check_given(CKO_PRIVATE_KEY, &given)?;
-    if let Some(params) = kind.ec_params() {
-        given.set_default(CKA_EC_PARAMS, params);
-    }
+    of_class(&mut given, CKO_PRIVATE_KEY)?;
+    kind.set_domain(&mut given);
     Ok(finish(given, kind, origin))
 }
 
@@ -131,8 +128,11 @@ pub fn public_key(
     bytes: &[u8],
     origin: Origin<'_>,
 ) -> Outcome<Draft> {
-    given.set_number(CKA_CLASS, CKO_PUBLIC_KEY);
-    rules::check_given(CKO_PUBLIC_KEY, &given)?;
+    of_class(&mut given, CKO_PUBLIC_KEY)?;
+    // Only keys on lattices have a public value, and parameter sets.
+    let is_other = kind.parameter_set().is_none()
+        && [CKA_VALUE, CKA_PARAMETER_SET].iter().any(|other| given.get(*other).is_some());
+    demand(!is_other, CKR_ATTRIBUTE_TYPE_INVALID)?;
     set_public(features, &mut given, kind, bytes)?;
     Ok(Draft { attributes: finish(given, kind, origin), secret: None })
 }
@@ -148,14 +148,23 @@ pub fn private_key(
     secret: &[u8],
     origin: Origin<'_>,
 ) -> Outcome<Draft> {
-    given.set_number(CKA_CLASS, CKO_PRIVATE_KEY);
-    rules::check_given(CKO_PRIVATE_KEY, &given)?;
+    of_class(&mut given, CKO_PRIVATE_KEY)?;
     let in_files = kind.in_files().ok_or(Refusal(CKR_TEMPLATE_INCONSISTENT))?;
     let key = Key::new(features, in_files, secret)?;
     set_public(features, &mut given, kind, key.public(features)?.as_bytes())?;
     given.take(CKA_MODULUS_BITS);
     let secret = Zeroizing::new(key.secret().to_vec());
     Ok(Draft { attributes: finish(given, kind, origin), secret: Some(secret) })
+}
+
+/// Takes a template for a key of a class.
+///
+/// # Errors
+/// Those of templates; `CKR_TEMPLATE_INCONSISTENT` for another class, and for a private key's secret beside the one that it is made of.
+fn of_class(given: &mut Attributes, class: CK_OBJECT_CLASS) -> Outcome {
+    given.set_default(CKA_CLASS, &class.to_ne_bytes());
+    rules::check_given(class, given)?;
+    demand(given.iter().all(|(kind, _)| !rules::is_secret(class, kind)), CKR_TEMPLATE_INCONSISTENT)
 }
 
 /// Sets what follows from the class, the kind and the origin.
@@ -186,12 +195,15 @@ fn finish(mut given: Attributes, kind: Kind, origin: Origin<'_>) -> Attributes {
 pub fn set_public(features: Features, given: &mut Attributes, kind: Kind, bytes: &[u8]) -> Outcome {
     let in_files = kind.in_files().ok_or(Refusal(CKR_TEMPLATE_INCONSISTENT))?;
     let public = PublicKey::new(features, in_files, bytes)?;
-    match kind.ec_params() {
-        Some(params) => {
-            given.set_default(CKA_EC_PARAMS, params);
+    kind.set_domain(given);
+    match kind {
+        // A private key's value is its secret.
+        Kind::MlKem(_) | Kind::MlDsa(_) if given.class() != CKO_PUBLIC_KEY => {}
+        Kind::MlKem(_) | Kind::MlDsa(_) => given.set(CKA_VALUE, public.as_bytes()),
+        Kind::Curve(_) | Kind::Ed25519 | Kind::X25519 => {
             given.set(CKA_EC_POINT, &der::octet_string(public.as_bytes()));
         }
-        None => {
+        Kind::Rsa | Kind::Secret(_) => {
             let key = rsa::PublicKey::from_pkcs1(features, public.as_bytes())?;
             let mut modulus = [0; rsa::MAX_BYTES];
             let len = key.modulus(&mut modulus)?;
@@ -218,12 +230,16 @@ fn public_bytes(features: Features, kind: Kind, given: &Attributes) -> Outcome<V
         }
         Kind::Curve(curve) => point(&[1 + 2 * curve.bytes(), 1 + curve.bytes()]),
         Kind::Ed25519 | Kind::X25519 => point(&[32]),
+        Kind::MlKem(_) | Kind::MlDsa(_) => given.required(CKA_VALUE).map(<[u8]>::to_vec),
         Kind::Secret(_) => refuse(CKR_TEMPLATE_INCONSISTENT),
     }
 }
 
 /// Takes the bytes of a private key out of its attributes.
 fn private_bytes(features: Features, kind: Kind, given: &mut Attributes) -> Outcome<Secret> {
+    if kind.parameter_set().is_some() {
+        return seed_or_value(features, kind, given);
+    }
     if kind != Kind::Rsa {
         let value = given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
         let Kind::Curve(curve) = kind else { return Ok(value) };
@@ -258,6 +274,49 @@ fn private_bytes(features: Features, kind: Kind, given: &mut Attributes) -> Outc
     Ok(der)
 }
 
+/// Takes the seed of a key on lattices out of its attributes, or its expanded form where the program has no seed.
+///
+/// # Errors
+/// `CKR_TEMPLATE_INCOMPLETE` without both; `CKR_TEMPLATE_INCONSISTENT` for those of two keys; `CKR_ATTRIBUTE_VALUE_INVALID` for lengths that they do not have.
+fn seed_or_value(features: Features, kind: Kind, given: &mut Attributes) -> Outcome<Secret> {
+    // An empty attribute is none.
+    let mut take = |kind| given.take(kind).filter(|value| !value.is_empty());
+    match (take(CKA_SEED), take(CKA_VALUE)) {
+        (None, None) => refuse(CKR_TEMPLATE_INCOMPLETE),
+        (None, Some(value)) => {
+            demand(Some(value.len()) != seed_len(kind), CKR_ATTRIBUTE_VALUE_INVALID)?;
+            Ok(value)
+        }
+        (Some(seed), value) => {
+            demand(Some(seed.len()) == seed_len(kind), CKR_ATTRIBUTE_VALUE_INVALID)?;
+            if let Some(value) = value {
+                let expanded = expanded(features, kind, &seed)?;
+                demand(value.len() == expanded.len(), CKR_ATTRIBUTE_VALUE_INVALID)?;
+                demand(begins(&expanded, &value).into(), CKR_TEMPLATE_INCONSISTENT)?;
+            }
+            Ok(seed)
+        }
+    }
+}
+
+/// Returns the bytes of a seed of a key on lattices.
+fn seed_len(kind: Kind) -> Option<usize> {
+    match kind {
+        Kind::MlKem(_) => Some(mlkem::SEED),
+        Kind::MlDsa(_) => Some(mldsa::SEED),
+        _ => None,
+    }
+}
+
+/// Returns the expanded form of a key on lattices.
+fn expanded(features: Features, kind: Kind, secret: &[u8]) -> Outcome<Secret> {
+    match kind {
+        Kind::MlKem(set) => Ok(mlkem::PrivateKey::new(features, set, secret)?.to_expanded()),
+        Kind::MlDsa(set) => Ok(mldsa::PrivateKey::new(features, set, secret)?.to_expanded()),
+        _ => refuse(CKR_ATTRIBUTE_TYPE_INVALID),
+    }
+}
+
 /// Returns the secret part of a private key that an attribute is.
 ///
 /// # Errors
@@ -272,6 +331,9 @@ pub fn part(features: Features, kind: Kind, secret: &[u8], wanted: CK_ATTRIBUTE_
         (Kind::Rsa, CKA_EXPONENT_2) => Component::Dq,
         (Kind::Rsa, CKA_COEFFICIENT) => Component::Inverse,
         (Kind::Rsa, _) => return refuse(CKR_ATTRIBUTE_TYPE_INVALID),
+        (Kind::MlKem(_) | Kind::MlDsa(_), CKA_VALUE) => return Ok(expanded(features, kind, secret)?.to_vec()),
+        // A key that came expanded has no seed.
+        (_, CKA_SEED) if Some(secret.len()) == seed_len(kind) => return Ok(secret.to_vec()),
         (_, CKA_VALUE) => return Ok(secret.to_vec()),
         _ => return refuse(CKR_ATTRIBUTE_TYPE_INVALID),
     };

@@ -149,7 +149,7 @@ impl Object {
                     Material::Secret(secret) => Engine::secret(features, purpose, kind, &secret)?,
                     Material::Held(held) => {
                         purpose.check_kind(kind)?;
-                        Engine::Remote(held.load(purpose, kind, &attributes)?)
+                        Engine::Remote(held.load(features, purpose, kind, &attributes)?)
                     }
                 }
             }
@@ -178,7 +178,8 @@ impl Object {
         if rules::is_secret(class, wanted) {
             let kind = Kind::of(&attributes)?;
             let is_part = match kind {
-                Kind::Rsa => wanted != CKA_VALUE,
+                Kind::Rsa => !matches!(wanted, CKA_VALUE | CKA_SEED),
+                Kind::MlKem(_) | Kind::MlDsa(_) => matches!(wanted, CKA_VALUE | CKA_SEED),
                 _ => wanted == CKA_VALUE,
             };
             demand(is_part, CKR_ATTRIBUTE_TYPE_INVALID)?;

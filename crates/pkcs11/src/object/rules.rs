@@ -53,6 +53,8 @@ const PRIVATE: &[CK_ATTRIBUTE_TYPE] = &[
     CKA_ALWAYS_AUTHENTICATE,
     CKA_PUBLIC_KEY_INFO,
     CKA_DECAPSULATE,
+    CKA_PARAMETER_SET,
+    CKA_SEED,
     CKA_MODULUS,
     CKA_PUBLIC_EXPONENT,
     CKA_PRIVATE_EXPONENT,
@@ -75,11 +77,13 @@ const PUBLIC: &[CK_ATTRIBUTE_TYPE] = &[
     CKA_TRUSTED,
     CKA_PUBLIC_KEY_INFO,
     CKA_ENCAPSULATE,
+    CKA_PARAMETER_SET,
     CKA_MODULUS,
     CKA_MODULUS_BITS,
     CKA_PUBLIC_EXPONENT,
     CKA_EC_PARAMS,
     CKA_EC_POINT,
+    CKA_VALUE,
 ];
 
 const CERTIFICATE: &[CK_ATTRIBUTE_TYPE] = &[
@@ -124,6 +128,8 @@ const CHANGEABLE: &[CK_ATTRIBUTE_TYPE] = &[
     CKA_VERIFY_RECOVER,
     CKA_WRAP,
     CKA_UNWRAP,
+    CKA_ENCAPSULATE,
+    CKA_DECAPSULATE,
     CKA_SENSITIVE,
     CKA_EXTRACTABLE,
     CKA_WRAP_WITH_TRUSTED,
@@ -163,8 +169,9 @@ const FLAGS: &[CK_ATTRIBUTE_TYPE] = &[
 
 /// Returns true for the attributes in which a key's secret is.
 pub fn is_secret(class: CK_OBJECT_CLASS, kind: CK_ATTRIBUTE_TYPE) -> bool {
-    const SECRETS: [CK_ATTRIBUTE_TYPE; 7] = [
+    const SECRETS: [CK_ATTRIBUTE_TYPE; 8] = [
         CKA_VALUE,
+        CKA_SEED,
         CKA_PRIVATE_EXPONENT,
         CKA_PRIME_1,
         CKA_PRIME_2,
@@ -310,7 +317,7 @@ pub fn set_defaults(attributes: &mut Attributes, kind: Option<Kind>) {
 }
 
 /// The attributes that say what a key is for.
-pub const ALL_USAGES: [CK_ATTRIBUTE_TYPE; 9] = [
+pub const ALL_USAGES: [CK_ATTRIBUTE_TYPE; 11] = [
     CKA_ENCRYPT,
     CKA_DECRYPT,
     CKA_SIGN,
@@ -320,6 +327,8 @@ pub const ALL_USAGES: [CK_ATTRIBUTE_TYPE; 9] = [
     CKA_WRAP,
     CKA_UNWRAP,
     CKA_DERIVE,
+    CKA_ENCAPSULATE,
+    CKA_DECAPSULATE,
 ];
 
 /// Returns what a key is for when nobody said it: all that keys of its kind do in PKCS #11.
@@ -337,9 +346,11 @@ fn usages(class: CK_OBJECT_CLASS, kind: Option<Kind>) -> &'static [CK_ATTRIBUTE_
         (CKO_PRIVATE_KEY, Some(Kind::Rsa)) => &[CKA_DECRYPT, CKA_SIGN, CKA_UNWRAP],
         (CKO_PRIVATE_KEY, Some(Kind::Curve(_))) => &[CKA_SIGN, CKA_DERIVE],
         (CKO_PRIVATE_KEY, Some(Kind::X25519)) => &[CKA_DERIVE],
+        (CKO_PRIVATE_KEY, Some(Kind::MlKem(_))) => &[CKA_DECAPSULATE],
         (CKO_PRIVATE_KEY, _) => &[CKA_SIGN],
         (_, Some(Kind::Rsa)) => &[CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP],
         (_, Some(Kind::X25519)) => &[],
+        (_, Some(Kind::MlKem(_))) => &[CKA_ENCAPSULATE],
         _ => &[CKA_VERIFY],
     }
 }

@@ -141,24 +141,22 @@ pub fn generate_pair(
     let mut private = Attributes::from_template(private)?;
     let key_type = match row.way {
         Way::MakeRsa => CKK_RSA,
-        Way::MakeCurve(key_type) => key_type,
+        Way::MakeCurve(key_type) | Way::MakeLattice(key_type) => key_type,
         _ => return refuse(CKR_MECHANISM_INVALID),
     };
     for half in [&mut public, &mut private] {
         demand(half.number(CKA_KEY_TYPE)?.is_none_or(|said| said == key_type), CKR_TEMPLATE_INCONSISTENT)?;
         half.set_number(CKA_KEY_TYPE, key_type);
     }
-    // The curve may stand in one of the templates, and holds for both.
-    let params = public.get(CKA_EC_PARAMS).or(private.get(CKA_EC_PARAMS)).map(<[u8]>::to_vec);
-    let kind = match params {
-        Some(params) if key_type != CKK_RSA => {
-            public.set_default(CKA_EC_PARAMS, &params);
-            private.set_default(CKA_EC_PARAMS, &params);
-            Kind::of(&public)?
-        }
-        None if key_type != CKK_RSA => return refuse(CKR_TEMPLATE_INCOMPLETE),
-        _ => Kind::Rsa,
-    };
+    // The curve or the parameter set may stand in one of the templates, and holds for both.
+    if let Some(domain) = Kind::domain_of(key_type) {
+        let said =
+            public.get(domain).or(private.get(domain)).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?.to_vec();
+        public.set_default(domain, &said);
+        private.set_default(domain, &said);
+    }
+    let kind = Kind::of(&public)?;
+    demand(public.get(CKA_VALUE).is_none(), CKR_TEMPLATE_INCONSISTENT)?;
     demand(Kind::of(&private)? == kind, CKR_TEMPLATE_INCONSISTENT)?;
     let origin = Origin { made_by: Some(mechanism.kind), from: None };
     if token_makes && private.flag(CKA_TOKEN)? == Some(true) {

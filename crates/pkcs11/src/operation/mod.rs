@@ -2,6 +2,7 @@
 
 pub mod cipher;
 pub mod digest;
+pub mod encapsulation;
 pub mod keys;
 pub mod message;
 pub mod pending;

@@ -130,9 +130,9 @@ fn compute(taken: Vec<Arc<Pending>>) {
     drop(operations);
     for (index, ended) in in_lanes.into_iter().zip(ended) {
         let (pending, place) = &mut places[index];
-        // A signature of RSA is in its place, and all others are in the operation.
+        // A signature of RSA or ML-DSA is in its place, and all others are in the operation.
         let signature = ended.map(|(len, tag)| match &*pending.prepared.engine {
-            Engine::Rsa(_) => place[..len].to_vec(),
+            Engine::Rsa(_) | Engine::MlDsa(_) => place[..len].to_vec(),
             _ => tag,
         });
         let _ = pending.result.set(signature);
@@ -147,6 +147,9 @@ fn operation<'p>(prepared: &'p Prepared, place: &'p mut [u8]) -> Option<Operatio
         (_, Engine::Rsa(key)) => Some(Operation::sign_rsa(key, scheme, input, place)),
         (_, Engine::Curve(key)) => Some(Operation::sign_ecdsa(key, prepared.ecdsa_hash(), false, input)),
         (_, Engine::Ed25519(key)) => Some(Operation::sign(key, input)),
+        (Signer::MlDsa(form), Engine::MlDsa(key)) => {
+            Some(Operation::sign_ml_dsa(key, scheme, &form.context, input, place))
+        }
         _ => None,
     }
 }

@@ -14,11 +14,13 @@ use millstream::isolated::ServiceKey;
 use millstream::publickey::ecdsa::Message;
 use millstream::publickey::ed25519::{self, Rules, Scheme};
 use millstream::publickey::rsa;
-use millstream::{Features, SignatureScheme, SystemRandom};
+use millstream::sha3::Shake;
+use millstream::{Features, MlDsaInput, SignatureScheme, SystemRandom};
 
 use super::cipher::padded;
 use super::tls;
 use crate::abi::Mechanism;
+use crate::mechanism::lattices::MlDsa;
 use crate::mechanism::parameters::{self, Eddsa};
 use crate::mechanism::tls::Mac;
 use crate::mechanism::{Row, Way};
@@ -53,6 +55,7 @@ pub enum Signer {
     RsaPss(rsa::Pss),
     Ecdsa(Option<Hash>),
     Eddsa(Eddsa),
+    MlDsa(MlDsa),
 }
 
 /// The input so far.
@@ -61,6 +64,8 @@ enum Input {
     Hmac(Box<Hmac>),
     Cmac(Box<CmacState>),
     Hash(Box<Hasher>),
+    /// A message of which a digest of so many bytes is made.
+    Shake(Box<Shake>, usize),
     Whole(Vec<u8>),
     /// A message whose MAC the service computes.
     Remote(RemoteMac),
@@ -103,9 +108,8 @@ pub fn purpose(way: Way, mechanism: &Mechanism<'_>) -> Outcome<Purpose> {
         Way::TlsMac => Purpose::Hmac(Mac::read(mechanism)?.hash),
         Way::Hmac(hash, _) => Purpose::Hmac(hash),
         Way::Cmac(_) => Purpose::Cmac,
-        Way::RsaPkcs | Way::RsaRaw | Way::RsaHashed(_) | Way::RsaPss(_) | Way::Ecdsa(_) | Way::Eddsa => {
-            Purpose::Pair
-        }
+        Way::RsaPkcs | Way::RsaRaw | Way::RsaHashed(_) | Way::RsaPss(_) => Purpose::Pair,
+        Way::Ecdsa(_) | Way::Eddsa | Way::MlDsa | Way::HashMlDsa(_) => Purpose::Pair,
         _ => return refuse(CKR_MECHANISM_INVALID),
     })
 }
@@ -148,6 +152,14 @@ impl Signing {
                 (Signer::RsaPss(pss), hash.map_or_else(whole, hashed))
             }
             (Way::Eddsa, _) => (Signer::Eddsa(parameters::eddsa(mechanism)?), whole()),
+            (Way::MlDsa, _) => (Signer::MlDsa(MlDsa::read(mechanism, None, signs)?), whole()),
+            (Way::HashMlDsa(None), _) => (Signer::MlDsa(MlDsa::of_digest(mechanism, signs)?), whole()),
+            (Way::HashMlDsa(Some(function)), _) => {
+                let signer = Signer::MlDsa(MlDsa::read(mechanism, Some(function), signs)?);
+                let shaken = |xof| Input::Shake(Box::new(Shake::new(features, xof)), function.digest_len());
+                let input = function.hash().map(hashed).or_else(|| function.xof().map(shaken));
+                (signer, input.ok_or(Refusal(CKR_MECHANISM_INVALID))?)
+            }
             (way, _) => {
                 mechanism.bare()?;
                 match way {
@@ -171,6 +183,9 @@ impl Signing {
             (_, Engine::RsaPublic(key)) => key.size(),
             (_, Engine::Curve(key)) => 2 * key.curve().bytes(),
             (_, Engine::CurvePublic(key)) => 2 * key.curve().bytes(),
+            (_, Engine::MlDsa(key)) => key.set().signature_len(),
+            (_, Engine::MlDsaPublic(key)) => key.set().signature_len(),
+            (Signer::MlDsa(_), Engine::Remote(key)) => key.size(),
             (Signer::Ecdsa(_), Engine::Remote(key)) => 2 * key.size(),
             (_, Engine::Remote(key)) if key.is_rsa() => key.size(),
             _ => ed25519::SIGNATURE,
@@ -188,6 +203,7 @@ impl Signing {
             (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.update(key, part),
             (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Hash(hasher), _) => hasher.update(part),
+            (Input::Shake(shake, _), _) => shake.update(part),
             (Input::Remote(mac), Engine::Remote(key)) => mac.update(key, part)?,
             (Input::Remote(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Whole(message), _) => {
@@ -205,6 +221,11 @@ impl Signing {
             (Input::Cmac(cmac), Engine::Cmac(key)) => cmac.tag(key).to_vec(),
             (Input::Cmac(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Hash(hasher), _) => hasher.finish().to_vec(),
+            (Input::Shake(shake, len), _) => {
+                let mut digest = vec![0; len];
+                shake.finish().squeeze(&mut digest);
+                digest
+            }
             (Input::Remote(mac), Engine::Remote(key)) => key.mac(mac.state.as_deref(), &mac.rest, mac.len)?,
             (Input::Remote(_), _) => return refuse(CKR_FUNCTION_FAILED),
             (Input::Whole(message), _) => message,
@@ -264,6 +285,10 @@ impl Signing {
             (Signer::Eddsa(form), Engine::Ed25519Public(key)) => {
                 key.verify_by(Rules::Strict, scheme(form), &input, signature).map_err(invalid)
             }
+            (Signer::MlDsa(form), Engine::MlDsaPublic(key)) => {
+                form.check(&input)?;
+                key.verify_by(form.scheme(), &input, signature).map_err(invalid)
+            }
             _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
         }
     }
@@ -312,6 +337,14 @@ impl Prepared {
     /// Returns the scheme by which an accelerator signs; none for what it does not sign.
     pub fn scheme(&self) -> Option<SignatureScheme> {
         Some(match &self.signer {
+            Signer::MlDsa(form) => SignatureScheme::MlDsa {
+                input: match (&*self.engine, form.function) {
+                    (Engine::Remote(_), _) => MlDsaInput::Representative,
+                    (_, None) => MlDsaInput::Message,
+                    (_, Some(function)) => MlDsaInput::Digest(function),
+                },
+                deterministic: form.deterministic,
+            },
             Signer::RsaPkcs => SignatureScheme::RsaPkcs1 { hash: None },
             Signer::RsaRaw => SignatureScheme::RsaRaw,
             Signer::RsaHashed(hash) => SignatureScheme::RsaPkcs1 { hash: Some(*hash) },
@@ -332,8 +365,13 @@ impl Prepared {
     /// # Errors
     /// `CKR_DATA_LEN_RANGE`.
     pub fn to_send(&self) -> Outcome<Cow<'_, [u8]>> {
-        Ok(match self.signer {
-            Signer::RsaRaw => Cow::Owned(padded(&self.input, self.len)?.to_vec()),
+        Ok(match (&self.signer, &*self.engine) {
+            (Signer::RsaRaw, _) => Cow::Owned(padded(&self.input, self.len)?.to_vec()),
+            // The message's representative: messages may be longer than what travels, and contexts stay here.
+            (Signer::MlDsa(form), Engine::Remote(key)) => {
+                form.check(&self.input)?;
+                Cow::Owned(key.representative(form.scheme(), &self.input)?.to_vec())
+            }
             _ => Cow::Borrowed(&self.input),
         })
     }
@@ -370,6 +408,14 @@ impl Prepared {
             }
             (Signer::Eddsa(form), Engine::Ed25519(key)) => {
                 return Ok(key.sign_by(scheme(form), input)?.to_vec());
+            }
+            (Signer::MlDsa(form), Engine::MlDsa(key)) => {
+                form.check(input)?;
+                return Ok(if form.deterministic {
+                    key.sign_deterministic(form.scheme(), input)?
+                } else {
+                    key.sign_by(form.scheme(), input, &mut SystemRandom)?
+                });
             }
             _ => return refuse(CKR_KEY_TYPE_INCONSISTENT),
         }

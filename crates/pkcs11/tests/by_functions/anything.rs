@@ -6,6 +6,7 @@ use cryptoki_sys::*;
 use millstream_testkit::Random;
 
 use crate::functions::{loaded, number};
+use crate::lattices::Client;
 use crate::support::alone;
 
 /// Programs pass any bytes as templates and parameters, with lengths that are true. Each call answers, none panics, and the session goes on.
@@ -15,6 +16,10 @@ fn any_bytes_are_refused_or_taken() {
         let module = loaded();
         let session = module.log_in();
         let (public, private) = module.pair(session, &[]);
+        let client = Client { module, session };
+        let lattices = [CKM_ML_KEM_KEY_PAIR_GEN, CKM_ML_DSA_KEY_PAIR_GEN]
+            .map(|kind| client.pair(kind, &[number(CKA_PARAMETER_SET, CKP_ML_KEM_512)], &[]).unwrap());
+        let [[for_kem, kem], [for_dsa, dsa]] = lattices;
         let secret = module.generate(session, CKM_AES_KEY_GEN, &[number(CKA_VALUE_LEN, 32)]);
         let mut mechanisms = vec![0; 200];
         let mut count = 200;
@@ -25,7 +30,8 @@ fn any_bytes_are_refused_or_taken() {
             move |most: usize| random.bytes(4).iter().fold(0, |n, byte| n * 256 + usize::from(*byte)) % most;
         // Parameters point here, to more bytes than any length in them says.
         let mut room = vec![4u8; 8192];
-        let mut answered = [0usize; 2];
+        let mut out = [0u8; 5000];
+        let (mut answered, mut of_lattices) = ([0usize; 2], 0);
         for _ in 0..200_000 {
             let kind = mechanisms[below(mechanisms.len())];
             let lengths = [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 96];
@@ -42,6 +48,8 @@ fn any_bytes_are_refused_or_taken() {
                 CKM_ECDH1_DERIVE | CKM_ECDH1_COFACTOR_DERIVE => &[2, 4],
                 CKM_HKDF_DERIVE | CKM_HKDF_DATA => &[3, 6],
                 CKM_EDDSA => &[2],
+                CKM_ML_DSA | CKM_HASH_ML_DSA => &[1],
+                CKM_HASH_ML_DSA_SHA224..=CKM_HASH_ML_DSA_SHAKE256 => &[1],
                 CKM_TLS12_MASTER_KEY_DERIVE | CKM_TLS12_MASTER_KEY_DERIVE_DH => &[0, 2, 4],
                 CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE | CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE_DH => &[1, 3],
                 CKM_TLS12_KEY_AND_MAC_DERIVE | CKM_TLS12_KEY_SAFE_DERIVE => &[4, 6, 8],
@@ -71,6 +79,9 @@ fn any_bytes_are_refused_or_taken() {
                 CKA_VALUE_LEN,
                 CKA_EC_PARAMS,
                 CKA_EC_POINT,
+                CKA_PARAMETER_SET,
+                CKA_SEED,
+                CKA_DECAPSULATE,
                 CKA_ID,
                 CKA_LABEL,
                 CKA_SIGN,
@@ -95,16 +106,18 @@ fn any_bytes_are_refused_or_taken() {
                     } else {
                         parameter[below(9)..].as_ptr().cast_mut().cast()
                     },
-                    ulValueLen: [0, 1, 8, 10, 16, 32, 65][below(7)],
+                    ulValueLen: [0, 1, 8, 10, 16, 32, 64, 65][below(8)],
                 })
                 .collect();
-            let keys = [public, private, secret, 0, below(5) as CK_OBJECT_HANDLE];
-            let (key, other) = (keys[below(5)], keys[below(5)]);
+            let any = below(9) as CK_OBJECT_HANDLE;
+            let keys = [public, private, secret, for_kem, kem, for_dsa, dsa, 0, any];
+            let (key, other) = (keys[below(keys.len())], keys[below(keys.len())]);
             let (at, count) = (template.as_mut_ptr(), template.len() as CK_ULONG);
-            let (mut made, mut made_too, mut out) = (0, 0, [0u8; 600]);
-            let mut out_len = below(600) as CK_ULONG;
+            let (mut made, mut made_too) = (0, 0);
+            let mut out_len = [below(600), out.len()][below(2)] as CK_ULONG;
             let input = room.as_mut_ptr();
-            let value = match below(18) {
+            let function = below(20);
+            let value = match function {
                 0 => call!(module, C_EncryptInit, session, &mut mechanism, key),
                 1 => call!(module, C_DecryptInit, session, &mut mechanism, key),
                 2 => call!(module, C_SignInit, session, &mut mechanism, key),
@@ -157,6 +170,30 @@ fn any_bytes_are_refused_or_taken() {
                     below(40) as CK_ULONG,
                     &mut made
                 ),
+                17 => call!(
+                    module,
+                    C_EncapsulateKey,
+                    session,
+                    &mut mechanism,
+                    key,
+                    at,
+                    count,
+                    out.as_mut_ptr(),
+                    &mut out_len,
+                    &mut made
+                ),
+                18 => call!(
+                    module,
+                    C_DecapsulateKey,
+                    session,
+                    &mut mechanism,
+                    key,
+                    at,
+                    count,
+                    input,
+                    [768, below(2000)][below(2)] as CK_ULONG,
+                    &mut made
+                ),
                 _ => call!(
                     module,
                     C_GenerateKeyPair,
@@ -172,6 +209,9 @@ fn any_bytes_are_refused_or_taken() {
             };
             assert_ne!(value, CKR_GENERAL_ERROR, "{:#x}: {words:x?}", mechanism.mechanism);
             answered[usize::from(value == CKR_OK)] += 1;
+            let is_lattice =
+                matches!(function, 17 | 18) || [for_dsa, dsa].contains(&key) && matches!(function, 2 | 3);
+            of_lattices += usize::from(value == CKR_OK && is_lattice);
             let data = below(200) as CK_ULONG;
             let values = [
                 call!(module, C_Encrypt, session, input, data, out.as_mut_ptr(), &mut out_len),
@@ -187,7 +227,10 @@ fn any_bytes_are_refused_or_taken() {
                 call!(module, C_DestroyObject, session, made);
             }
         }
-        assert!(answered[0] > 10_000 && answered[1] > 2000, "{answered:?}");
+        assert!(
+            answered[0] > 10_000 && answered[1] > 2000 && of_lattices > 20,
+            "{answered:?}, {of_lattices}"
+        );
         module.sign(session, private).unwrap();
     });
 }

@@ -6,7 +6,9 @@ mod support;
 #[path = "../support/functions.rs"]
 mod functions;
 mod anything;
+mod lattices;
 mod messages;
+mod ml_dsa;
 mod recovery;
 mod tls;
 mod wrapping;

@@ -115,33 +115,45 @@ impl Prehash {
         }
     }
 
-    /// Returns the digest of a message, at the front of 64 bytes; none for SHA-512/224.
-    fn digest(self, features: Features, message: &[u8]) -> Option<[u8; 64]> {
-        let hash = match self {
-            Prehash::Sha224 => Hash::Sha224,
-            Prehash::Sha256 => Hash::Sha256,
-            Prehash::Sha384 => Hash::Sha384,
-            Prehash::Sha512 => Hash::Sha512,
-            Prehash::Sha512_224 => return None,
-            Prehash::Sha512_256 => Hash::Sha512_256,
-            Prehash::Sha3_224 => Hash::Sha3_224,
-            Prehash::Sha3_256 => Hash::Sha3_256,
-            Prehash::Sha3_384 => Hash::Sha3_384,
-            Prehash::Sha3_512 => Hash::Sha3_512,
-            Prehash::Shake128 => return Some(self.squeezed(features, Xof::Shake128, message)),
-            Prehash::Shake256 => return Some(self.squeezed(features, Xof::Shake256, message)),
-        };
-        let mut digest = [0; 64];
-        digest[..self.digest_len()].copy_from_slice(&HashKernel::best(features, hash).digest(message));
-        Some(digest)
+    /// Returns the hash that the function is; none for SHA-512/224, which the caller has to compute, and for what is no hash.
+    pub const fn hash(self) -> Option<Hash> {
+        match self {
+            Prehash::Sha224 => Some(Hash::Sha224),
+            Prehash::Sha256 => Some(Hash::Sha256),
+            Prehash::Sha384 => Some(Hash::Sha384),
+            Prehash::Sha512 => Some(Hash::Sha512),
+            Prehash::Sha512_256 => Some(Hash::Sha512_256),
+            Prehash::Sha3_224 => Some(Hash::Sha3_224),
+            Prehash::Sha3_256 => Some(Hash::Sha3_256),
+            Prehash::Sha3_384 => Some(Hash::Sha3_384),
+            Prehash::Sha3_512 => Some(Hash::Sha3_512),
+            Prehash::Sha512_224 | Prehash::Shake128 | Prehash::Shake256 => None,
+        }
     }
 
-    fn squeezed(self, features: Features, function: Xof, message: &[u8]) -> [u8; 64] {
+    /// Returns the function with an output of any length that the function is; none for a hash.
+    pub const fn xof(self) -> Option<Xof> {
+        match self {
+            Prehash::Shake128 => Some(Xof::Shake128),
+            Prehash::Shake256 => Some(Xof::Shake256),
+            _ => None,
+        }
+    }
+
+    /// Returns the digest of a message, at the front of 64 bytes; none for SHA-512/224.
+    fn digest(self, features: Features, message: &[u8]) -> Option<[u8; 64]> {
         let mut digest = [0; 64];
-        let mut shake = Shake::new(features, function);
-        shake.update(message);
-        shake.finish().squeeze(&mut digest[..self.digest_len()]);
-        digest
+        let place = &mut digest[..self.digest_len()];
+        match (self.hash(), self.xof()) {
+            (Some(hash), _) => place.copy_from_slice(&HashKernel::best(features, hash).digest(message)),
+            (None, Some(xof)) => {
+                let mut shake = Shake::new(features, xof);
+                shake.update(message);
+                shake.finish().squeeze(place);
+            }
+            (None, None) => return None,
+        }
+        Some(digest)
     }
 }
 

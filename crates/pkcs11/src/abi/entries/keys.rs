@@ -15,6 +15,7 @@ use crate::object::kind::Kind;
 use crate::object::purpose::Purpose;
 use crate::object::rules;
 use crate::operation::cipher::{self, Ciphering};
+use crate::operation::encapsulation;
 use crate::operation::keys::{self, Base, Generated, GeneratedPair};
 use crate::operation::tls::Connection;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
@@ -212,6 +213,62 @@ functions! {
         let (mechanism, aad) = (Mechanism::read(mechanism)?, bytes(aad, aad_len)?);
         unwrap(handle, &mechanism, unwrapping, (wrapped, Some(aad)), &template, key)
     }
+
+    fn C_EncapsulateKey(
+        handle: CK_SESSION_HANDLE,
+        mechanism: *mut CK_MECHANISM,
+        public: CK_OBJECT_HANDLE,
+        template: *mut CK_ATTRIBUTE,
+        count: CK_ULONG,
+        out: *mut CK_BYTE,
+        out_len: *mut CK_ULONG,
+        key: *mut CK_OBJECT_HANDLE,
+    ) {
+        let module = Module::get()?;
+        let session = module.session(handle)?;
+        let (mechanism, place) = (Mechanism::read(mechanism)?, Place::new(out, out_len)?);
+        let template = attributes(template, count)?;
+        let what = (CKF_ENCAPSULATE, CKA_ENCAPSULATE);
+        let with = ready(module, &session, &mechanism, what, public, encapsulation::purpose)?;
+        if !place.takes(encapsulation::ciphertext_len(&with.engine)?)? {
+            return Ok(());
+        }
+        demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
+        let (ciphertext, secret) = encapsulation::encapsulate(&with.engine)?;
+        let made = keep(&session, encapsulation::key(module.features, &template, secret)?)?;
+        place.give(&ciphertext)?;
+        put(key, made)
+    }
+
+    fn C_DecapsulateKey(
+        handle: CK_SESSION_HANDLE,
+        mechanism: *mut CK_MECHANISM,
+        private: CK_OBJECT_HANDLE,
+        template: *mut CK_ATTRIBUTE,
+        count: CK_ULONG,
+        ciphertext: *mut CK_BYTE,
+        ciphertext_len: CK_ULONG,
+        key: *mut CK_OBJECT_HANDLE,
+    ) {
+        let module = Module::get()?;
+        let session = module.session(handle)?;
+        demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
+        let (mechanism, ciphertext) = (Mechanism::read(mechanism)?, bytes(ciphertext, ciphertext_len)?);
+        let template = attributes(template, count)?;
+        let what = (CKF_DECAPSULATE, CKA_DECAPSULATE);
+        let with = ready(module, &session, &mechanism, what, private, encapsulation::purpose);
+        let secret = encapsulation::decapsulate(&with.map_err(of_unwrapping)?.engine, ciphertext)?;
+        put(key, keep(&session, encapsulation::key(module.features, &template, secret)?)?)
+    }
+}
+
+/// Returns the refusal of a key that unwraps or decapsulates.
+fn of_unwrapping(Refusal(value): Refusal) -> Refusal {
+    Refusal(match value {
+        CKR_KEY_HANDLE_INVALID => CKR_UNWRAPPING_KEY_HANDLE_INVALID,
+        CKR_KEY_TYPE_INCONSISTENT => CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT,
+        value => value,
+    })
 }
 
 /// Returns how a mechanism wraps with associated data; none where a cipher does that without.
@@ -293,13 +350,8 @@ unsafe fn unwrap(
     let module = Module::get()?;
     let session = module.session(handle)?;
     demand(!key.is_null(), CKR_ARGUMENTS_BAD)?;
-    let wrong = |Refusal(value)| match value {
-        CKR_KEY_HANDLE_INVALID => Refusal(CKR_UNWRAPPING_KEY_HANDLE_INVALID),
-        CKR_KEY_TYPE_INCONSISTENT => Refusal(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT),
-        value => Refusal(value),
-    };
     let what = (CKF_UNWRAP, CKA_UNWRAP);
-    let by = ready(module, &session, mechanism, what, unwrapping, cipher::purpose).map_err(wrong)?;
+    let by = ready(module, &session, mechanism, what, unwrapping, cipher::purpose).map_err(of_unwrapping)?;
     let with_data = authenticated(by.row, mechanism, aad)?;
     let draft = keys::unwrap(module.features, template, || match (with_data, aad) {
         (Some(with_data), Some(_)) => with_data.unwrap(&by.engine, wrapped),

@@ -14,7 +14,6 @@ mod recovery;
 mod sessions;
 mod signatures;
 mod signed_messages;
-mod unsupported;
 
 use std::sync::Arc;
 
@@ -41,7 +40,6 @@ pub use recovery::*;
 pub use sessions::*;
 pub use signatures::*;
 pub use signed_messages::*;
-pub use unsupported::*;
 
 /// Declares functions of the standard.
 macro_rules! functions {
