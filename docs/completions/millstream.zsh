@@ -509,6 +509,7 @@ raw\:"The bytes of the key alone"))' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':kind -- The kind of key:((aes\:"AES\: 128, 192 or 256 bits"
+aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -528,6 +529,7 @@ ml-dsa-87\:"ML-DSA-87"))' \
 (import)
 _arguments "${_arguments_options[@]}" : \
 '--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -612,6 +614,7 @@ _arguments "${_arguments_options[@]}" : \
 (show)
 _arguments "${_arguments_options[@]}" : \
 '(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -643,6 +646,7 @@ ml-dsa-87\:"ML-DSA-87"))' \
 (public)
 _arguments "${_arguments_options[@]}" : \
 '(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
+aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"

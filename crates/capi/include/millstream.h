@@ -529,6 +529,19 @@ enum millstream_algorithm
      */
     MILLSTREAM_ALGORITHM_AES_CMAC = 22,
     /**
+     * AES-SIV (RFC 5297). Key: 32, 48 or 64 bytes. Nonce: any length, also none: equal messages then become equal ciphertexts. The
+     * associated data is one component, also where it has no bytes. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+     */
+    MILLSTREAM_ALGORITHM_AES_SIV = 23,
+    /**
+     * AES-GCM-SIV (RFC 8452). Key: 16 or 32 bytes. Nonce: 12. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+     */
+    MILLSTREAM_ALGORITHM_AES_GCM_SIV = 24,
+    /**
+     * XAES-256-GCM (C2SP). Key: 32 bytes. Nonce: 24. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
+     */
+    MILLSTREAM_ALGORITHM_XAES256_GCM = 25,
+    /**
      * ChaCha20-Poly1305. Key: 32 bytes. Nonce: 12. Tag: 16.
      */
     MILLSTREAM_ALGORITHM_CHACHA20_POLY1305 = 32,

@@ -306,9 +306,9 @@ impl fmt::Debug for Isolated {
 /// The layout of a sealed value.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// That of [`Aead`](crate::Aead).
+    /// As [`Aead`](crate::Aead) has it.
     NonceTextTag,
-    /// That of [`Siv`](crate::Siv).
+    /// As [`Siv`](crate::Siv) has it.
     TagText,
 }
 
