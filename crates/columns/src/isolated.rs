@@ -306,9 +306,9 @@ impl fmt::Debug for Isolated {
 /// The layout of a sealed value.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// As [`Aead`](crate::Aead) has it.
+    /// Nonce, ciphertext and tag, as [`Aead`](crate::Aead) has them.
     NonceTextTag,
-    /// As [`Siv`](crate::Siv) has it.
+    /// Tag and ciphertext, as [`Siv`](crate::Siv) has them.
     TagText,
 }
 
