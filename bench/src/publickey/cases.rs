@@ -9,8 +9,11 @@ use std::ptr::null_mut;
 use aws_lc_sys as lc;
 use der::Reader;
 use der::asn1::UintRef;
+use millstream::Features;
 use millstream::publickey::ecdsa::Curve;
-use millstream::publickey::{mldsa, mlkem};
+use millstream::publickey::{mldsa, mlkem, slhdsa};
+
+use super::slhdsa as hashes;
 
 /// The message of a signature: as long as a TLS transcript's digest with its context.
 pub const MESSAGE: &[u8] = &[0x4d; 32];
@@ -26,6 +29,8 @@ pub enum Algorithm {
     MlKem(mlkem::Set),
     /// Signatures are pure, without a context, and hedged.
     MlDsa(mldsa::Set),
+    /// Signatures are pure, without a context, and hedged.
+    SlhDsa(slhdsa::Set),
 }
 
 /// An operation that is measured.
@@ -61,6 +66,7 @@ impl Case {
         let kem = [Generate, Encapsulate, Decapsulate];
         mlkem::Set::ALL.into_iter().for_each(|set| add(Algorithm::MlKem(set), &kem));
         mldsa::Set::ALL.into_iter().for_each(|set| add(Algorithm::MlDsa(set), &[Generate, Sign, Verify]));
+        hashes::SETS.into_iter().for_each(|set| add(Algorithm::SlhDsa(set), &[Sign, Verify]));
         all
     }
 
@@ -73,6 +79,7 @@ impl Case {
             Algorithm::Rsa(bits) => format!("rsa-{bits}"),
             Algorithm::MlKem(set) => set.name().to_owned(),
             Algorithm::MlDsa(set) => set.name().to_owned(),
+            Algorithm::SlhDsa(set) => set.name().to_owned(),
         };
         let operation = match self.operation {
             Operation::Generate => "generate",
@@ -88,7 +95,7 @@ impl Case {
 
 /// The key of a case, and what is done with it.
 pub struct Material {
-    /// The private key: a scalar or a seed, or an RSA key as RFC 8017 appendix A.1.2 encodes it.
+    /// The private key: a scalar or a seed, an RSA key as RFC 8017 appendix A.1.2 encodes it, or all four parts of one of SLH-DSA.
     pub private: Vec<u8>,
     /// The private key of the peer in an agreement.
     pub peer: Vec<u8>,
@@ -101,7 +108,7 @@ impl Material {
     ///
     /// # Errors
     /// Fails when AWS-LC makes no key.
-    pub fn new(algorithm: Algorithm) -> Result<Material, String> {
+    pub fn new(features: Features, algorithm: Algorithm) -> Result<Material, String> {
         let scalar = |len: usize, first: u8| {
             let mut bytes: Vec<u8> = (0..len).map(|i| first.wrapping_add(i as u8)).collect();
             // The scalar is below the order of every curve.
@@ -115,6 +122,10 @@ impl Material {
             Algorithm::MlDsa(_) => mldsa::SEED,
             Algorithm::Rsa(bits) => {
                 return Ok(Material { private: rsa_key(bits)?, peer: Vec::new(), signature: Vec::new() });
+            }
+            Algorithm::SlhDsa(set) => {
+                let private = hashes::private_key(features, set).map_err(|e| e.to_string())?;
+                return Ok(Material { private, peer: Vec::new(), signature: Vec::new() });
             }
         };
         Ok(Material { private: scalar(len, 0x11), peer: scalar(len, 0x83), signature: Vec::new() })
@@ -141,6 +152,8 @@ impl Material {
             Algorithm::Rsa(_) => b"",
             Algorithm::MlKem(set) => return of_seed(&[4, 4, 1 + set as u8], private),
             Algorithm::MlDsa(set) => return of_seed(&[4, 3, 17 + set as u8], private),
+            // RFC 9909 §6 has the bytes themselves.
+            Algorithm::SlhDsa(set) => return of_nist(&[4, 3, 20 + set as u8], private),
         };
         [before, private].concat()
     }
@@ -148,10 +161,15 @@ impl Material {
 
 /// Encodes the seed of a key of NIST's, whose object identifier ends so: RFC 9881 §6, RFC 9935 §6.
 fn of_seed(end: &[u8], seed: &[u8]) -> Vec<u8> {
+    of_nist(end, &[&[0x80, seed.len() as u8], seed].concat())
+}
+
+/// Encodes a key of NIST's, whose object identifier ends so.
+fn of_nist(end: &[u8], private: &[u8]) -> Vec<u8> {
     let identifier = [b"\x60\x86\x48\x01\x65\x03", end].concat();
     let wrap = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
     let algorithm = wrap(0x30, &wrap(6, &identifier));
-    wrap(0x30, &[&[2, 1, 0], &algorithm[..], &wrap(4, &wrap(0x80, seed))].concat())
+    wrap(0x30, &[&[2, 1, 0], &algorithm[..], &wrap(4, private)].concat())
 }
 
 /// Makes an RSA key.

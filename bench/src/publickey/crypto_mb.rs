@@ -85,7 +85,7 @@ impl CryptoMb {
             (Algorithm::Ec(curve @ (Curve::P256 | Curve::P384)), Operation::Verify) => {
                 Some(self.verify(features, curve, material))
             }
-            (Algorithm::Ec(_) | Algorithm::MlKem(_) | Algorithm::MlDsa(_), _) => None,
+            (Algorithm::Ec(_) | Algorithm::MlKem(_) | Algorithm::MlDsa(_) | Algorithm::SlhDsa(_), _) => None,
             (Algorithm::Rsa(bits), Operation::Verify) => self.rsa_public(features, bits, material),
             (Algorithm::Rsa(bits), _) => self.rsa_private(features, bits, material),
         }

@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::null_mut;
 
 use aws_lc_sys as lc;
-use millstream::publickey::mldsa;
+use millstream::publickey::{mldsa, slhdsa};
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, encoded_signature};
@@ -153,9 +153,11 @@ impl Evp {
                 let (name, call) = self.more?.encapsulation(set, case, context, material);
                 self.row_of(name, call)
             }
-            (Algorithm::Ed25519 | Algorithm::MlDsa(_), Operation::Sign) => {
+            (Algorithm::Ed25519 | Algorithm::MlDsa(_) | Algorithm::SlhDsa(_), Operation::Sign) => {
+                let is_long = matches!(case.algorithm, Algorithm::SlhDsa(_));
+                let most = if is_long { slhdsa::MAX_SIGNATURE } else { mldsa::MAX_SIGNATURE };
                 self.row_of("EVP_DigestSign", move |out| {
-                    let mut len = mldsa::MAX_SIGNATURE;
+                    let mut len = most;
                     out.resize(len, 0);
                     // SAFETY: see the top; no signature is longer.
                     unsafe {
@@ -173,7 +175,7 @@ impl Evp {
                     out.truncate(len);
                 })
             }
-            (Algorithm::Ed25519 | Algorithm::MlDsa(_), _) => {
+            (Algorithm::Ed25519 | Algorithm::MlDsa(_) | Algorithm::SlhDsa(_), _) => {
                 let signature = material.signature.clone();
                 self.row_of("EVP_DigestVerify", move |out| {
                     let (at, len) = (signature.as_ptr(), signature.len());

@@ -64,7 +64,10 @@ pub fn row(features: Features, case: &Case, material: &Material) -> Option<Row> 
         (Algorithm::Ec(Curve::P384), operation) => {
             ec::<P384>(features, Curve::P384, operation, case, material)
         }
-        (Algorithm::Ec(Curve::P521) | Algorithm::MlKem(_) | Algorithm::MlDsa(_), _) => None,
+        (
+            Algorithm::Ec(Curve::P521) | Algorithm::MlKem(_) | Algorithm::MlDsa(_) | Algorithm::SlhDsa(_),
+            _,
+        ) => None,
         (Algorithm::Rsa(bits), operation) => {
             let key = rsa::SigningKey::from_pkcs1_der(&material.private).ok()?;
             if operation == Operation::Sign {

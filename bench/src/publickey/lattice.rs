@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 
 use aws_lc_sys as lc;
 use millstream::Features;
-use millstream::publickey::{Error, mldsa, mlkem};
+use millstream::publickey::{Error, mldsa, mlkem, slhdsa};
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation};
@@ -205,6 +205,10 @@ pub fn is_right(
         (Algorithm::MlDsa(set), Operation::Generate) => mldsa::PublicKey::new(features, set, result).is_ok(),
         (Algorithm::MlDsa(set), Operation::Sign) => {
             let key = mldsa::PrivateKey::new(features, set, &material.private)?;
+            key.public_key().verify(MESSAGE, result).is_ok()
+        }
+        (Algorithm::SlhDsa(set), Operation::Sign) => {
+            let key = slhdsa::PrivateKey::new(features, set, &material.private)?;
             key.public_key().verify(MESSAGE, result).is_ok()
         }
         _ => result == expected,

@@ -9,6 +9,7 @@ mod libcrux;
 mod ours;
 mod report;
 mod ring;
+mod slhdsa;
 
 use std::path::PathBuf;
 
@@ -124,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         progress(&format!("{} of {}: {}", done + 1, cases.len(), case.name()));
         let mut material = match last.take() {
             Some((algorithm, material)) if algorithm == case.algorithm => material,
-            _ => Material::new(case.algorithm)?,
+            _ => Material::new(features, case.algorithm)?,
         };
         let rows = checked(features, case, &mut material, &peers, &mut compared)?;
         last = Some((case.algorithm, material));

@@ -3,11 +3,11 @@
 use millstream::Features;
 use millstream::hash::Hash;
 use millstream::publickey::rsa::{Components, Job, PublicJob};
-use millstream::publickey::{Error, ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
+use millstream::publickey::{Error, ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, slhdsa, x25519};
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, numbers};
-use super::lattice;
+use super::{lattice, slhdsa as hashes};
 
 /// The operations that are in flight at once.
 pub const MANY: usize = 8;
@@ -59,6 +59,10 @@ pub fn signature(features: Features, algorithm: Algorithm, material: &Material) 
             let key = mldsa::PrivateKey::new(features, set, &material.private).map_err(text)?;
             key.sign(MESSAGE, &mut Counter(9)).map_err(text)?
         }
+        Algorithm::SlhDsa(set) => {
+            let key = slhdsa::PrivateKey::new(features, set, &material.private).map_err(text)?;
+            key.sign(MESSAGE, &mut Counter(9)).map_err(text)?
+        }
     })
 }
 
@@ -71,6 +75,7 @@ pub fn rows(features: Features, case: &Case, material: &Material) -> Result<Vec<
         Algorithm::Rsa(_) => rsa_rows(features, case, material),
         Algorithm::MlKem(set) => lattice::kem_rows(features, set, case, material),
         Algorithm::MlDsa(set) => lattice::dsa_rows(features, set, case, material),
+        Algorithm::SlhDsa(set) => hashes::rows(features, set, case, material),
     }
     .map_err(|e| e.to_string())
 }

@@ -17,9 +17,14 @@ pub fn row(features: Features, case: &Case, material: &Material) -> Option<Row> 
     let row = |run: Call| Some(Row::new(NAME, "sign or verify", 1, run));
     match (case.algorithm, case.operation) {
         (_, Operation::Agree)
-        | (Algorithm::X25519 | Algorithm::Ec(Curve::P521) | Algorithm::MlKem(_) | Algorithm::MlDsa(_), _) => {
-            None
-        }
+        | (
+            Algorithm::X25519
+            | Algorithm::Ec(Curve::P521)
+            | Algorithm::MlKem(_)
+            | Algorithm::MlDsa(_)
+            | Algorithm::SlhDsa(_),
+            _,
+        ) => None,
         (Algorithm::Ed25519, operation) => {
             let key = Ed25519KeyPair::from_seed_unchecked(&material.private).ok()?;
             match operation {

@@ -12,6 +12,7 @@
 
 mod blocks;
 mod direct;
+mod folds;
 mod keccak;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
@@ -45,6 +46,7 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
     let row = Row { algorithm: algorithm.name, key_bits: algorithm.key_bits, name: kernel.name, features };
     let trials = publickey::trials(row)
         .or_else(|| keccak::trials(row))
+        .or_else(|| folds::trials(row))
         .or_else(|| direct::trials(row))
         .or_else(|| lanes::trials(row));
     match trials {

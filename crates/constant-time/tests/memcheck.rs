@@ -192,6 +192,11 @@ const PUBLIC: &[(&str, &str, &str)] = &[
     ),
     ("publickey/src/rsa/oaep.rs", "room(out, len)?", "the message's length is the answer"),
     ("publickey/src/rsa/lengths.rs", "out.get_mut(..len)", "the message's length is the answer"),
+    (
+        "publickey/src/slhdsa/hypertree.rs",
+        "if tree.known != Some(number)",
+        "the leaves that sign follow from the message and the front of the signature",
+    ),
 ];
 
 /// One trial of a row.
@@ -211,7 +216,7 @@ fn valgrind_is_there() -> bool {
 
 /// The runs of valgrind: the trials of each are those whose name contains a text, or, behind `!`, those of no other run. Behind a hundred
 /// reports valgrind takes those with the same few innermost frames for one, so no run may have so many.
-const RUNS: [&str; 15] = [
+const RUNS: [&str; 16] = [
     "SIV",
     "rsa",
     "of ml-kem",
@@ -226,7 +231,8 @@ const RUNS: [&str; 15] = [
     "signature of ml-dsa-87",
     "expanded key of ml-dsa-87",
     "ml-dsa-lanes",
-    "!SIV|rsa|ml-kem|ml-dsa",
+    "slh-dsa",
+    "!SIV|rsa|ml-kem|ml-dsa|slh-dsa",
 ];
 
 /// Returns the output of some trials under valgrind, with valgrind's reports between its lines.
@@ -307,6 +313,26 @@ const PUBLIC_BELOW: &[(&str, &str, &str)] = &[
         "publickey/src/mlkem/sponge.rs",
         "engine.sample_vartime(&bytes[lane]",
         "the matrix comes from a seed that is part of the public key",
+    ),
+    (
+        "publickey/src/slhdsa/tree.rs",
+        "out.copy_from_slice(&level[",
+        "the leaves that sign follow from the message and the front of the signature",
+    ),
+    (
+        "publickey/src/slhdsa/work.rs",
+        "out.copy_from_slice(&now[",
+        "the leaves that sign follow from the message and the front of the signature",
+    ),
+    (
+        "publickey/src/slhdsa/hypertree.rs",
+        "level[n * leaf..n * (leaf + 1)].copy_from_slice(node)",
+        "the leaves that sign follow from the message and the front of the signature",
+    ),
+    (
+        "publickey/src/slhdsa/hypertree.rs",
+        "chosen.sign(",
+        "what a layer signs is a node of the tree below, which whoever verifies computes",
     ),
 ];
 

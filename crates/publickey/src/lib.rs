@@ -21,8 +21,10 @@ mod lattice;
 pub mod mldsa;
 pub mod mlkem;
 mod montgomery;
+mod prehash;
 mod random;
 pub mod rsa;
+pub mod slhdsa;
 pub mod weierstrass;
 pub mod x25519;
 pub mod x448;
@@ -53,6 +55,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&mlkem::ML_KEM_LANES,
         &&rsa::RSA,
         &&rsa::RSA_LANES,
+        &&slhdsa::SLH_DSA,
     ];
     ENGINES
 }

@@ -35,10 +35,15 @@ pub const HASHES: &[(&str, &str, usize)] = &[
     ("sha3-512", "SHA3/SHA3_512LongMsg.rsp", 100),
 ];
 
-/// Returns the folder of the vectors: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
+/// Returns the folder of the vectors of Python's cryptography.
 pub fn directory() -> PathBuf {
+    all().join("cryptography_vectors")
+}
+
+/// Returns the folder of all vectors: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
+fn all() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vectors");
-    std::env::var_os("MILLSTREAM_VECTORS").map_or(default, PathBuf::from).join("cryptography_vectors")
+    std::env::var_os("MILLSTREAM_VECTORS").map_or(default, PathBuf::from)
 }
 
 /// Returns the text of a vector file, such as `ciphers/AES/GCM/gcmEncryptExtIV128.rsp`.
@@ -46,8 +51,11 @@ pub fn directory() -> PathBuf {
 /// # Panics
 /// When the vectors are not installed, naming the command that installs them.
 pub fn text(file: &str) -> String {
-    let path = directory().join(file);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| {
+    read(&directory().join(file))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| {
         panic!("{}: {error}; run `cargo xtask vectors` to install the published vectors", path.display())
     })
 }
@@ -58,6 +66,14 @@ pub fn text(file: &str) -> String {
 /// The same as for [`text`].
 pub fn cases(file: &str) -> Vec<Case> {
     parse(&text(file))
+}
+
+/// Returns the cases of NIST's ACVP vectors of SLH-DSA: `keyGen`, `sigGen` or `sigVer`.
+///
+/// # Panics
+/// The same as for [`text`].
+pub fn slh_dsa(operation: &str) -> Vec<Case> {
+    parse(&read(&all().join("slhdsa").join(operation).with_extension("rsp")))
 }
 
 /// Returns the cases of a response file's text.

@@ -6,6 +6,7 @@ mod ffdh;
 mod mldsa;
 mod mlkem;
 mod rsa;
+mod slhdsa;
 mod weierstrass;
 
 use millstream_publickey::{Error, Random};
@@ -41,6 +42,7 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "ml-kem-lanes" => mlkem::lanes(row),
         "rsa" => rsa::one(row),
         "rsa-lanes" => rsa::lanes(row),
+        "slh-dsa" => slhdsa::one(row),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, job as lane_rows};
+use crate::hash::{Hash, LaneBlocks, LaneStates, fold, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -21,6 +21,9 @@ pub const LEN: usize = Hash::Sha256.output_len();
 pub const LEN_224: usize = Hash::Sha224.output_len();
 
 pub(crate) type State = [u32; 8];
+
+/// The chaining value with which a message of SHA-256 begins: FIPS 180-4 §5.3.3.
+pub const START: [u32; 8] = INITIAL;
 
 /// The function of a kernel: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 8], BLOCK>;
@@ -86,6 +89,48 @@ static LANES_ROWS: &[Row<LanesOps>] = &[
     arch::x86_64_avx2_lanes::ROW,
     lane_rows::direct_row!(),
 ];
+
+/// Messages whose blocks are folded together.
+pub const FOLD_LANES: usize = 16;
+
+/// The function of a kernel that folds a block of each of up to sixteen messages.
+pub type FoldOps = crate::hash::FoldOps<u32, FOLD_LANES>;
+
+/// The kernels of the compression function for blocks of many messages, best first.
+pub static SHA256_FOLD: Table<FoldOps> =
+    fold::table("sha256-fold", "FIPS 180-4 §6.2.2", FOLD_ROWS, fold_known_answer);
+
+static FOLD_ROWS: &[Row<FoldOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::SHANI_FOLD_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_shani::FOLD_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::FOLD_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::FOLD_ROW,
+    #[cfg(target_arch = "aarch64")]
+    arch::aarch64_ce::FOLD_ROW,
+    fold::row("portable", FeatureSet::EMPTY, fold_portable, "one message after another"),
+];
+
+fn fold_portable(
+    states: &mut LaneStates<u32, FOLD_LANES>,
+    blocks: &LaneBlocks<u32, FOLD_LANES>,
+    live: usize,
+) {
+    fold::one_by_one(states, blocks, 0, live, |state, block| portable::compress(state, &[*block], &[]));
+}
+
+fn fold_known_answer(kernel: Bound<FoldOps>) -> bool {
+    let mut block = [0; 16];
+    (block[0], block[15]) = (0x6162_6380, 24);
+    let mut digest = [0; 8];
+    for (word, bytes) in digest.iter_mut().zip(ABC.as_chunks().0) {
+        *word = u32::from_be_bytes(*bytes);
+    }
+    fold::known_answer(kernel, &INITIAL, &block, &digest)
+}
 
 /// FIPS 180-4's example "abc".
 const ABC: &[u8; LEN] = b"\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23\

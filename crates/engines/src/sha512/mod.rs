@@ -10,7 +10,7 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, job as lane_rows};
+use crate::hash::{Hash, LaneBlocks, LaneStates, fold, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -23,6 +23,9 @@ pub const LEN_384: usize = Hash::Sha384.output_len();
 pub const LEN_256: usize = Hash::Sha512_256.output_len();
 
 pub(crate) type State = [u64; 8];
+
+/// The chaining value with which a message of SHA-512 begins: FIPS 180-4 §5.3.5.
+pub const START: [u64; 8] = INITIAL;
 
 /// The function of a kernel: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u64; 8], BLOCK>;
@@ -105,6 +108,42 @@ static LANES_ROWS: &[Row<LanesOps>] = &[
     arch::x86_64_avx2_lanes::ROW,
     lane_rows::direct_row!(),
 ];
+
+/// Messages whose blocks are folded together.
+pub const FOLD_LANES: usize = 8;
+
+/// The function of a kernel that folds a block of each of up to eight messages.
+pub type FoldOps = crate::hash::FoldOps<u64, FOLD_LANES>;
+
+/// The kernels of the compression function for blocks of many messages, best first.
+pub static SHA512_FOLD: Table<FoldOps> =
+    fold::table("sha512-fold", "FIPS 180-4 §6.4.2", FOLD_ROWS, fold_known_answer);
+
+static FOLD_ROWS: &[Row<FoldOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::FOLD_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::FOLD_ROW,
+    fold::row("portable", FeatureSet::EMPTY, fold_portable, "one message after another"),
+];
+
+fn fold_portable(
+    states: &mut LaneStates<u64, FOLD_LANES>,
+    blocks: &LaneBlocks<u64, FOLD_LANES>,
+    live: usize,
+) {
+    fold::one_by_one(states, blocks, 0, live, |state, block| portable::compress(state, &[*block], &[]));
+}
+
+fn fold_known_answer(kernel: Bound<FoldOps>) -> bool {
+    let mut block = [0; 16];
+    (block[0], block[15]) = (0x6162_6380 << 32, 24);
+    let mut digest = [0; 8];
+    for (word, bytes) in digest.iter_mut().zip(ABC.as_chunks().0) {
+        *word = u64::from_be_bytes(*bytes);
+    }
+    fold::known_answer(kernel, &INITIAL, &block, &digest)
+}
 
 /// FIPS 180-4's example "abc".
 const ABC: &[u8; LEN] = b"\xdd\xaf\x35\xa1\x93\x61\x7a\xba\xcc\x41\x73\x49\xae\x20\x41\x31\

@@ -55,14 +55,15 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Random};
 
+pub use crate::prehash::{CONTEXT_MAX, Prehash};
 pub use jobs::{KeyJob, PublicKeyJob, SignJob, VerifyJob};
 pub use lanes::{Lanes, MAX_LANES, ML_DSA_LANES};
-pub use message::{Prehash, Scheme};
+pub use message::Scheme;
 pub use ops::{LanesOps, Ops};
 pub use private::PrivateKey;
 pub use public::PublicKey;
 pub use rows::ML_DSA;
-pub use set::{CONTEXT_MAX, MAX_PUBLIC_KEY, MAX_SIGNATURE, MU, RANDOMNESS, SEED, Set};
+pub use set::{MAX_PUBLIC_KEY, MAX_SIGNATURE, MU, RANDOMNESS, SEED, Set};
 
 /// Private keys on the fastest kernels there are.
 impl PrivateKey {

@@ -242,9 +242,6 @@ pub const RANDOMNESS: usize = 32;
 /// Bytes of a message's representative, the standard's mu.
 pub const MU: usize = 64;
 
-/// The longest context, in bytes.
-pub const CONTEXT_MAX: usize = 255;
-
 /// Bytes of the longest public key, that of ML-DSA-87.
 pub const MAX_PUBLIC_KEY: usize = Set::MlDsa87.public_key_len();
 

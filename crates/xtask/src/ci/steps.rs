@@ -23,6 +23,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     suites.sort_by_key(|name| LONG_TESTS.iter().position(|long| long == name).unwrap_or(LONG_TESTS.len()));
     suites.splice(LONG_TESTS.len()..LONG_TESTS.len(), [EXAMPLES, WITHIN, OF_TASKS].map(str::to_owned));
     suites.extend(general);
+    let deep = pipeline.deep;
     suites::run(pipeline, suites, |name| {
         let of_cargo = |arguments: &[&str]| {
             let mut cargo = command("cargo", arguments);
@@ -40,7 +41,13 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
                 tests.args(NOT_OF_WORDS.iter().flat_map(|tests| ["--skip", tests]));
                 tests
             }
-            Some(built) => built.command(),
+            Some(built) => {
+                let mut tests = built.command();
+                if deep && built.name == SLOW_SIGNATURES {
+                    tests.arg("--include-ignored");
+                }
+                tests
+            }
             None if name == WITHIN => of_cargo(KERNELS_WITHIN),
             None if name == OF_TASKS => of_cargo(THESE_TASKS),
             // The same packages as above: for fewer of them cargo would choose other features, and compile much once more.
@@ -48,6 +55,9 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
         }
     })
 }
+
+/// The suite that has tests for `--deep` only, which cargo ignores otherwise.
+const SLOW_SIGNATURES: &str = "publickey/slhdsa_vectors";
 
 /// The text behind the name of a suite that runs on the general way of queues.
 const GENERAL: &str = ", on the general way";

@@ -11,8 +11,8 @@ use core::arch::aarch64::*;
 use millstream_cpu::FeatureSet;
 
 use crate::Row;
-use crate::hash::chain;
-use crate::sha256::{BLOCK, CompressOps, K, State};
+use crate::hash::{LaneBlocks, LaneStates, chain, fold};
+use crate::sha256::{BLOCK, CompressOps, FOLD_LANES, FoldOps, K, State};
 
 pub(crate) const ROW: Row<CompressOps> =
     chain::row("aarch64-ce", FeatureSet::parse("neon,sha2"), compress, "bound by the latency of sha256h");
@@ -49,4 +49,17 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
         vst1q_u32(state.as_mut_ptr(), abcd);
         vst1q_u32(state.as_mut_ptr().add(4), efgh);
     }
+}
+
+pub(crate) const FOLD_ROW: Row<FoldOps> = fold::row(
+    "aarch64-ce",
+    FeatureSet::parse("neon,sha2"),
+    fold_blocks,
+    "one message after another with the processor's own rounds",
+);
+
+#[target_feature(enable = "neon,sha2")]
+fn fold_blocks(states: &mut LaneStates<u32, FOLD_LANES>, blocks: &LaneBlocks<u32, FOLD_LANES>, live: usize) {
+    // SAFETY: the features are this function's own.
+    fold::one_by_one(states, blocks, 0, live, |state, block| unsafe { compress(state, &[*block], &[]) });
 }

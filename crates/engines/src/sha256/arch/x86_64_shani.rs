@@ -15,9 +15,9 @@ use millstream_cpu::FeatureSet;
 
 use crate::hash::job::{Job, Side};
 use crate::hash::side_by_side::{self, PairKernel, lanes_row};
-use crate::hash::{HashJob, chain};
+use crate::hash::{HashJob, LaneBlocks, LaneStates, chain, fold};
 use crate::hmac::HmacJob;
-use crate::sha256::{BLOCK, CompressOps, K, LanesOps, State};
+use crate::sha256::{BLOCK, CompressOps, FOLD_LANES, FoldOps, K, LanesOps, State};
 use crate::{Crossover, Row};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
@@ -92,38 +92,131 @@ fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[
     let (mut abef_2, mut cdgh_2) = load_state(&states[1]);
     let ours = blocks[0].iter().chain(last[0]);
     for (block, block_2) in ours.zip(blocks[1].iter().chain(last[1])) {
-        let before = (abef, cdgh, abef_2, cdgh_2);
-        let [mut w0, mut w1, mut w2, mut w3] = load_block(block);
-        let [mut x0, mut x1, mut x2, mut x3] = load_block(block_2);
-        four_rounds!(0, w0, abef cdgh);
-        four_rounds!(0, x0, abef_2 cdgh_2);
-        four_rounds!(1, w1, abef cdgh);
-        four_rounds!(1, x1, abef_2 cdgh_2);
-        four_rounds!(2, w2, abef cdgh);
-        four_rounds!(2, x2, abef_2 cdgh_2);
-        four_rounds!(3, w3, abef cdgh);
-        four_rounds!(3, x3, abef_2 cdgh_2);
-        for i in [4, 8, 12] {
-            (w0, x0) = (schedule(w0, w1, w2, w3), schedule(x0, x1, x2, x3));
-            four_rounds!(i, w0, abef cdgh);
-            four_rounds!(i, x0, abef_2 cdgh_2);
-            (w1, x1) = (schedule(w1, w2, w3, w0), schedule(x1, x2, x3, x0));
-            four_rounds!(i + 1, w1, abef cdgh);
-            four_rounds!(i + 1, x1, abef_2 cdgh_2);
-            (w2, x2) = (schedule(w2, w3, w0, w1), schedule(x2, x3, x0, x1));
-            four_rounds!(i + 2, w2, abef cdgh);
-            four_rounds!(i + 2, x2, abef_2 cdgh_2);
-            (w3, x3) = (schedule(w3, w0, w1, w2), schedule(x3, x0, x1, x2));
-            four_rounds!(i + 3, w3, abef cdgh);
-            four_rounds!(i + 3, x3, abef_2 cdgh_2);
-        }
-        abef = _mm_add_epi32(abef, before.0);
-        cdgh = _mm_add_epi32(cdgh, before.1);
-        abef_2 = _mm_add_epi32(abef_2, before.2);
-        cdgh_2 = _mm_add_epi32(cdgh_2, before.3);
+        let words = [load_block(block), load_block(block_2)];
+        pair_rounds(words, &mut abef, &mut cdgh, &mut abef_2, &mut cdgh_2);
     }
     store_state(&mut states[0], abef, cdgh);
     store_state(&mut states[1], abef_2, cdgh_2);
+}
+
+/// Folds a block of each of two messages, given as words.
+#[inline]
+#[target_feature(enable = "sha,sse4.1")]
+fn pair_rounds(
+    words: [[__m128i; 4]; 2],
+    abef: &mut __m128i,
+    cdgh: &mut __m128i,
+    abef_2: &mut __m128i,
+    cdgh_2: &mut __m128i,
+) {
+    let before = (*abef, *cdgh, *abef_2, *cdgh_2);
+    let (mut a, mut c, mut a_2, mut c_2) = before;
+    let [[mut w0, mut w1, mut w2, mut w3], [mut x0, mut x1, mut x2, mut x3]] = words;
+    four_rounds!(0, w0, a c);
+    four_rounds!(0, x0, a_2 c_2);
+    four_rounds!(1, w1, a c);
+    four_rounds!(1, x1, a_2 c_2);
+    four_rounds!(2, w2, a c);
+    four_rounds!(2, x2, a_2 c_2);
+    four_rounds!(3, w3, a c);
+    four_rounds!(3, x3, a_2 c_2);
+    for i in [4, 8, 12] {
+        (w0, x0) = (schedule(w0, w1, w2, w3), schedule(x0, x1, x2, x3));
+        four_rounds!(i, w0, a c);
+        four_rounds!(i, x0, a_2 c_2);
+        (w1, x1) = (schedule(w1, w2, w3, w0), schedule(x1, x2, x3, x0));
+        four_rounds!(i + 1, w1, a c);
+        four_rounds!(i + 1, x1, a_2 c_2);
+        (w2, x2) = (schedule(w2, w3, w0, w1), schedule(x2, x3, x0, x1));
+        four_rounds!(i + 2, w2, a c);
+        four_rounds!(i + 2, x2, a_2 c_2);
+        (w3, x3) = (schedule(w3, w0, w1, w2), schedule(x3, x0, x1, x2));
+        four_rounds!(i + 3, w3, a c);
+        four_rounds!(i + 3, x3, a_2 c_2);
+    }
+    *abef = _mm_add_epi32(a, before.0);
+    *cdgh = _mm_add_epi32(c, before.1);
+    *abef_2 = _mm_add_epi32(a_2, before.2);
+    *cdgh_2 = _mm_add_epi32(c_2, before.3);
+}
+
+pub(crate) const FOLD_ROW: Row<FoldOps> = fold::row(
+    "x86_64-shani-x2",
+    FeatureSet::parse("sha,sse4.1"),
+    fold_blocks,
+    "two messages interleaved, as one waits for sha256rnds2",
+);
+
+#[target_feature(enable = "sha,sse4.1")]
+fn fold_blocks(states: &mut LaneStates<u32, FOLD_LANES>, blocks: &LaneBlocks<u32, FOLD_LANES>, live: usize) {
+    fold_pairs(states, blocks, 0, live);
+}
+
+/// Folds the blocks of the lanes from `first`, a multiple of four, to `end`. Four lanes are transposed at a time.
+#[target_feature(enable = "sha,sse4.1")]
+pub(crate) fn fold_pairs(
+    states: &mut LaneStates<u32, FOLD_LANES>,
+    blocks: &LaneBlocks<u32, FOLD_LANES>,
+    first: usize,
+    end: usize,
+) {
+    for at in (first..end).step_by(4) {
+        let mut state = [[_mm_setzero_si128(); 4]; 2];
+        let mut words = [[_mm_setzero_si128(); 4]; 4];
+        for part in 0..2 {
+            state[part] = transposed(rows(&states.words, part, at));
+        }
+        for part in 0..4 {
+            let columns = transposed(rows(&blocks.words, part, at));
+            for lane in 0..4 {
+                words[lane][part] = columns[lane];
+            }
+        }
+        for lane in (0..end.min(at + 4) - at).step_by(2) {
+            let (mut abef, mut cdgh) = to_rounds(state[0][lane], state[1][lane]);
+            let (mut abef_2, mut cdgh_2) = to_rounds(state[0][lane + 1], state[1][lane + 1]);
+            pair_rounds([words[lane], words[lane + 1]], &mut abef, &mut cdgh, &mut abef_2, &mut cdgh_2);
+            (state[0][lane], state[1][lane]) = from_rounds(abef, cdgh);
+            (state[0][lane + 1], state[1][lane + 1]) = from_rounds(abef_2, cdgh_2);
+        }
+        for part in 0..2 {
+            let columns = transposed(state[part]);
+            for i in 0..4 {
+                if let Some(words) = states.words[4 * part + i][at..].first_chunk_mut::<4>() {
+                    // SAFETY: the words are 16 bytes.
+                    unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), columns[i]) };
+                }
+            }
+        }
+    }
+}
+
+/// Loads the words `4 * part` to `4 * part + 3` of four lanes.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn rows<const COUNT: usize>(words: &[[u32; FOLD_LANES]; COUNT], part: usize, at: usize) -> [__m128i; 4] {
+    let mut rows = [_mm_setzero_si128(); 4];
+    for i in 0..4 {
+        if let Some(words) = words[4 * part + i][at..].first_chunk::<4>() {
+            // SAFETY: the words are 16 bytes.
+            rows[i] = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
+        }
+    }
+    rows
+}
+
+/// Transposes four rows of four words.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn transposed(r: [__m128i; 4]) -> [__m128i; 4] {
+    let low = [_mm_unpacklo_epi32(r[0], r[1]), _mm_unpacklo_epi32(r[2], r[3])];
+    let high = [_mm_unpackhi_epi32(r[0], r[1]), _mm_unpackhi_epi32(r[2], r[3])];
+    [
+        _mm_unpacklo_epi64(low[0], low[1]),
+        _mm_unpackhi_epi64(low[0], low[1]),
+        _mm_unpacklo_epi64(high[0], high[1]),
+        _mm_unpackhi_epi64(high[0], high[1]),
+    ]
 }
 
 /// Returns the four words that follow these sixteen: FIPS 180-4 §6.2.2 step 1.
@@ -150,6 +243,12 @@ pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
     let words = state.as_ptr().cast::<__m128i>();
     // SAFETY: the state is 32 bytes.
     let (abcd, efgh) = unsafe { (_mm_loadu_si128(words), _mm_loadu_si128(words.add(1))) };
+    to_rounds(abcd, efgh)
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn to_rounds(abcd: __m128i, efgh: __m128i) -> (__m128i, __m128i) {
     let cdab = _mm_shuffle_epi32::<0b10_11_00_01>(abcd);
     let efgh = _mm_shuffle_epi32::<0b00_01_10_11>(efgh);
     (_mm_alignr_epi8::<8>(cdab, efgh), _mm_blend_epi16::<0xf0>(efgh, cdab))
@@ -157,12 +256,20 @@ pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
 
 #[target_feature(enable = "sse4.1")]
 pub(crate) fn store_state(state: &mut State, abef: __m128i, cdgh: __m128i) {
-    let feba = _mm_shuffle_epi32::<0b00_01_10_11>(abef);
-    let dchg = _mm_shuffle_epi32::<0b10_11_00_01>(cdgh);
+    let (abcd, efgh) = from_rounds(abef, cdgh);
     let words = state.as_mut_ptr().cast::<__m128i>();
     // SAFETY: the state is 32 bytes.
     unsafe {
-        _mm_storeu_si128(words, _mm_blend_epi16::<0xf0>(feba, dchg));
-        _mm_storeu_si128(words.add(1), _mm_alignr_epi8::<8>(dchg, feba));
+        _mm_storeu_si128(words, abcd);
+        _mm_storeu_si128(words.add(1), efgh);
     }
+}
+
+/// Returns the words in their order.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn from_rounds(abef: __m128i, cdgh: __m128i) -> (__m128i, __m128i) {
+    let feba = _mm_shuffle_epi32::<0b00_01_10_11>(abef);
+    let dchg = _mm_shuffle_epi32::<0b10_11_00_01>(cdgh);
+    (_mm_blend_epi16::<0xf0>(feba, dchg), _mm_alignr_epi8::<8>(dchg, feba))
 }

@@ -106,7 +106,7 @@ macro_rules! compress {
         const REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);
 
         #[target_feature(enable = $features)]
-        fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+        pub(super) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
             let mut blocks = blocks.iter().chain(last);
             while let Some(first) = blocks.next() {
                 let second = blocks.next();

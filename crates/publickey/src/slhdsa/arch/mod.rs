@@ -1,0 +1,6 @@
+//! Kernels for particular processors.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64_avx512;
