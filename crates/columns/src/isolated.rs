@@ -94,6 +94,11 @@ impl Isolated {
         self.key.algorithm()
     }
 
+    /// Returns true when the key is one for HMACs.
+    pub fn is_of_hmac(&self) -> bool {
+        hash_of(self.algorithm()).is_some()
+    }
+
     /// Returns the HMAC of every value of `column`, in the form that [`digest`](crate::digest()) has.
     ///
     /// # Errors
@@ -242,7 +247,7 @@ impl Isolated {
                 rule: "an isolated key of AES-SIV takes associated data: give some, which may have no bytes",
             }),
             Algorithm::AesSiv => Ok(Layout::TagText),
-            algorithm if hash_of(algorithm).is_none() => Ok(Layout::NonceTextTag),
+            _ if !self.is_of_hmac() => Ok(Layout::NonceTextTag),
             _ => Err(Error::Parameter { rule: "the isolated key is of an HMAC: it neither seals nor opens" }),
         }
     }

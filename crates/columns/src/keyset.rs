@@ -86,6 +86,11 @@ impl Keyset {
         Ok(Keyset { keys, primary })
     }
 
+    /// Returns true when the primary key is one of AES-SIV, so that equal values become equal results.
+    pub fn is_deterministic(&self) -> bool {
+        matches!(self.keys[self.primary].1, KeysetKey::Siv(_))
+    }
+
     /// Returns every value of `column` sealed under the primary key, with its prefix, as Binary, or text where an encoding is asked for.
     /// A null stays null. Without associated data AES-SIV has one component that is empty, as in Tink.
     ///

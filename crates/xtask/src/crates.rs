@@ -11,6 +11,9 @@ use crate::run::{at, command, output, root, run};
 /// The files that each crate must have.
 const EACH: &[&str] = &["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
+/// The beginning of the names of files that are the same in each crate.
+const SAME: &str = "LICENSE-";
+
 /// The texts before the name of a file that the compiler reads.
 const READS: &[&str] = &["include_str!(\"", "include_bytes!(\"", "include!(\"", "#[path = \""];
 
@@ -32,19 +35,28 @@ pub fn check() -> Result<(), String> {
         let files: BTreeSet<PathBuf> = output(listed)?.lines().map(PathBuf::from).collect();
         let missing = EACH.iter().filter(|file| !files.contains(Path::new(file)));
         faults.extend(missing.map(|file| format!("{name} has no {file}")));
+        for file in EACH.iter().filter(|file| file.starts_with(SAME)) {
+            let [own, whole] = [folder.join(file), root().join(file)].map(fs::read);
+            if !matches!((own, whole), (Ok(own), Ok(whole)) if own == whole) {
+                faults.push(format!("{name}: {file} is not the workspace's: make it a link to that"));
+            }
+        }
         for source in files.iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
             let place = folder.join(source);
             let text = fs::read_to_string(&place).map_err(at(&place))?;
             let read = reads(&text).map(|file| beside(source, file)).filter(|file| !files.contains(file));
-            faults.extend(read.map(|file| format!("{name}: {} reads {}", source.display(), file.display())));
+            let outside = |file: PathBuf| {
+                format!(
+                    "{name}: {} reads {}, which is outside of the archive",
+                    source.display(),
+                    file.display()
+                )
+            };
+            faults.extend(read.map(outside));
         }
     }
     println!("{} crates can be published", crates.len());
-    if faults.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("outside of the crate's archive: {}", faults.join("; ")))
-    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
 /// Makes the archive of each crate, and builds the crate from it.

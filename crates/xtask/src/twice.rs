@@ -22,8 +22,14 @@ const PRODUCTS: &[&str] = &[
 ];
 
 /// The packages whose tests run in another profile than `checked`.
-const WITHOUT: &[&str] =
-    &["millstream-tests", "millstream-constant-time", "millstream-bench", "xtask", "millstream-tables"];
+const WITHOUT: &[&str] = &[
+    "millstream-tests",
+    "millstream-constant-time",
+    "millstream-bench",
+    "xtask",
+    "millstream-tables",
+    "millstream-datafusion",
+];
 
 #[derive(Deserialize)]
 struct Graph {

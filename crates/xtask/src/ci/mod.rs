@@ -41,6 +41,7 @@ const DEEP: &[(&str, Step)] = &[
     ("bench-once", steps::bench_once),
     ("backup-stores", steps::backup_stores),
     ("tables", steps::tables),
+    ("datafusion", steps::datafusion),
     ("tokens-tpm", steps::tokens_tpm),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {

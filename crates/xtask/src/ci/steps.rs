@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::pipeline::{ALL, BENCHES, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
+use super::pipeline::{
+    ALL, BENCHES, DATAFUSION, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS,
+};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Extent};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
@@ -221,6 +223,14 @@ pub fn tables(pipeline: &mut Pipeline) -> Result<(), String> {
     let test = ["test", ALL, "--profile", CHECKED];
     pipeline.tests(command("cargo", &[&test[..], &["--package", TABLES]].concat()))?;
     pipeline.tests(command("cargo", &[&test[..], &command_of, &["--test", "columns"]].concat()))
+}
+
+/// Tests the functions for DataFusion in that engine, which takes minutes to compile.
+pub fn datafusion(pipeline: &mut Pipeline) -> Result<(), String> {
+    let lints = ["--all-targets", "--profile", CHECKED, "--", "-D", "warnings"];
+    run(command("cargo", &[&["clippy", "--package", DATAFUSION], &lints[..]].concat()))?;
+    document(&["--package", DATAFUSION], CHECKED)?;
+    pipeline.tests(command("cargo", &["test", ALL, "--profile", CHECKED, "--package", DATAFUSION]))
 }
 
 /// Tests tokens whose device secret is in a TPM, on swtpm. It is a feature that an ordinary run does not compile.

@@ -69,6 +69,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-esp", &["millstream"]),
     ("millstream-columns", &["millstream"]),
     ("millstream-tables", &["millstream-columns"]),
+    ("millstream-datafusion", &["millstream", "millstream-columns"]),
     ("millstream-python", &["millstream", "millstream-columns"]),
     (
         "millstream-cli",
