@@ -65,6 +65,15 @@ impl Packet {
         self.start += start;
     }
 
+    /// Keeps so many of the packet's first bytes.
+    ///
+    /// # Panics
+    /// When it has fewer.
+    pub fn cut(&mut self, len: usize) {
+        assert!(len <= self.data().len(), "the packet is shorter");
+        self.keep(0, len);
+    }
+
     /// Returns the packet's bytes.
     pub fn data(&self) -> &[u8] {
         &self.bytes[self.start..self.end]

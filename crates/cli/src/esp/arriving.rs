@@ -48,9 +48,11 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
             let mut packet = plane.buffer();
             match socket.receive(packet.room()) {
                 Ok(Some(arrived)) => {
-                    came += 1;
                     packet.set_range(arrived.start, arrived.len);
-                    jobs.extend(begin(plane, packet, &arrived));
+                    for packet in divide(plane, packet, arrived.each) {
+                        came += 1;
+                        jobs.extend(begin(plane, packet, &arrived));
+                    }
                 }
                 Ok(None) => {
                     plane.recycle([packet]);
@@ -69,6 +71,23 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
             thread::sleep(PAUSE);
         }
     }
+}
+
+/// Parts what was read at once into packets of so many bytes, of which the last one may be shorter. The first stays where it is.
+fn divide(plane: &Plane, mut first: Packet, each: usize) -> impl Iterator<Item = Packet> {
+    let len = first.data().len();
+    let others = if len > each { first.data()[each..].chunks(each) } else { [].chunks(1) };
+    let mut packets: Vec<Packet> = others
+        .map(|data| {
+            let mut packet = plane.buffer();
+            packet.room()[..data.len()].copy_from_slice(data);
+            packet.set_len(data.len());
+            packet
+        })
+        .collect();
+    first.cut(each.min(len));
+    packets.insert(0, first);
+    packets.into_iter()
 }
 
 /// Finds the association of a packet, and begins to open it.

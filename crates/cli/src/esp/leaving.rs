@@ -25,11 +25,14 @@ pub(super) fn start(plane: &Arc<Plane>) -> io::Result<()> {
 fn carry(plane: &Arc<Plane>) {
     let sender = plane.clone();
     let mut line = plane.workers.line(move |mut jobs: Vec<Job>| {
-        for job in &mut jobs {
-            // Policies have chosen the association already.
-            if job.finish(|_, _| true).is_ok() {
-                sender.send(job.sa().facts(), job.packet().data(), job.class());
-            }
+        // Policies have chosen the associations already.
+        let sealed = jobs.iter_mut().filter_map(|job| job.finish(|_, _| true).is_ok().then_some(&*job));
+        let sealed: Vec<&Job> = sealed.collect();
+        for run in
+            sealed.chunk_by(|one, next| Arc::ptr_eq(one.sa(), next.sa()) && one.class() == next.class())
+        {
+            let packets: Vec<&[u8]> = run.iter().map(|job| job.packet().data()).collect();
+            sender.send(run[0].sa().facts(), &packets, run[0].class());
         }
         sender.recycle(jobs.into_iter().map(Job::into_packet));
     });

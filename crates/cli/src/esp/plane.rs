@@ -147,12 +147,12 @@ impl Plane {
         Ok(Some(socket))
     }
 
-    /// Sends a packet of an association.
-    pub(super) fn send(&self, facts: &Description, packet: &[u8], class: u8) {
+    /// Sends packets of an association.
+    pub(super) fn send(&self, facts: &Description, packets: &[&[u8]], class: u8) {
         let (local, peer) = ends(facts);
-        let sent = self.socket(local).is_some_and(|socket| socket.send(packet, class, peer).is_ok());
-        if !sent {
-            self.events.refused.fetch_add(1, Ordering::Relaxed);
+        let refused = self.socket(local).map_or(packets.len(), |socket| socket.send(packets, class, peer));
+        if refused > 0 {
+            self.events.refused.fetch_add(refused as u64, Ordering::Relaxed);
         }
     }
 

@@ -83,7 +83,7 @@ impl Quiet {
                 .filter(|(before, _)| *before == packets)
                 .unwrap_or((packets, Instant::now()));
             if since.elapsed() >= limit {
-                plane.send(sa.facts(), &KEEPALIVE, 0);
+                plane.send(sa.facts(), &[&KEEPALIVE], 0);
                 plane.events.keepalives_out.fetch_add(1, Ordering::Relaxed);
                 since = Instant::now();
             }
