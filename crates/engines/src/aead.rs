@@ -78,6 +78,24 @@ pub(crate) fn by_key<J, K>(
     }
 }
 
+/// Hands jobs to a block of code in arrays, of sixteen, eight, four, two and one: nothing is allocated for them.
+macro_rules! in_arrays {
+    ($jobs:expr, |$array:ident| $run:expr) => {
+        crate::aead::in_arrays!($jobs, |$array| $run, 16 8 4 2 1);
+    };
+    ($jobs:expr, |$array:ident| $run:expr, $($size:literal)+) => {
+        let rest = $jobs;
+        $(
+            let (arrays, rest) = rest.as_chunks_mut::<$size>();
+            for $array in arrays {
+                $run;
+            }
+        )+
+        debug_assert!(rest.is_empty());
+    };
+}
+pub(crate) use in_arrays;
+
 /// Declares lanes of an AEAD that works on many messages of one key: a manager to which messages of any keys come.
 macro_rules! lanes_by_key {
     ($(#[$doc:meta])* $lanes:ident: $key:ident, $(#[$job_doc:meta])* $keyed:ident($job:ident)) => {
@@ -97,16 +115,20 @@ macro_rules! lanes_by_key {
             /// Seals many messages, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
             pub fn seal(&self, jobs: &mut [&mut $keyed<'_>]) {
                 crate::aead::by_key(jobs, |keyed| std::ptr::from_ref(keyed.key), |jobs| {
-                    let key = jobs[0].key;
-                    key.seal_many(&mut jobs.iter_mut().map(|keyed| &mut keyed.job).collect::<Vec<_>>());
+                    crate::aead::in_arrays!(jobs, |array| {
+                        let key = array[0].key;
+                        key.seal_many(&mut array.each_mut().map(|keyed| &mut keyed.job));
+                    });
                 });
             }
 
             /// Opens many messages, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
             pub fn open(&self, jobs: &mut [&mut $keyed<'_>]) {
                 crate::aead::by_key(jobs, |keyed| std::ptr::from_ref(keyed.key), |jobs| {
-                    let key = jobs[0].key;
-                    key.open_many(&mut jobs.iter_mut().map(|keyed| &mut keyed.job).collect::<Vec<_>>());
+                    crate::aead::in_arrays!(jobs, |array| {
+                        let key = array[0].key;
+                        key.open_many(&mut array.each_mut().map(|keyed| &mut keyed.job));
+                    });
                 });
             }
         }

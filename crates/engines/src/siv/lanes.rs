@@ -3,11 +3,8 @@
 use millstream_cpu::Features;
 
 use super::{Siv, SivJob, TAG};
-use crate::aead::by_key;
+use crate::aead::{by_key, in_arrays};
 use crate::{Error, InOut};
-
-/// The messages that are handed to a key at a time.
-const WINDOW: usize = 64;
 
 /// One message with its key, for [`SivLanes`], as the AEAD of RFC 5297 §6: the associated data is one component, also where it has no
 /// bytes, and a nonce that has any is the last one.
@@ -78,32 +75,26 @@ fn run<const OPEN: bool>(jobs: &mut [&mut KeyedSivJob<'_>]) {
         jobs,
         |job| std::ptr::from_ref(job.key),
         |jobs| {
-            for window in jobs.chunks_mut(WINDOW) {
-                of_one_key::<OPEN>(window);
-            }
+            in_arrays!(jobs, |array| of_one_key::<OPEN, _>(array));
         },
     );
 }
 
-fn of_one_key<const OPEN: bool>(jobs: &mut [&mut KeyedSivJob<'_>]) {
+fn of_one_key<const OPEN: bool, const COUNT: usize>(jobs: &mut [&mut KeyedSivJob<'_>; COUNT]) {
     let key = jobs[0].key;
-    let components: Vec<_> = jobs.iter().map(|job| job.components()).collect();
-    let mut inner: Vec<_> = jobs
-        .iter_mut()
-        .zip(&components)
-        .map(|(job, (components, count))| {
-            let tag = job.tag;
-            SivJob { tag, ..SivJob::new(&components[..*count], job.data.reborrow()) }
-        })
-        .collect();
-    let mut each: Vec<_> = inner.iter_mut().collect();
+    let components = jobs.each_ref().map(|job| job.components());
+    let mut all = components.iter();
+    let mut inner = jobs.each_mut().map(|job| {
+        let (components, count) = all.next().expect("components of each message");
+        let tag = job.tag;
+        SivJob { tag, ..SivJob::new(&components[..*count], job.data.reborrow()) }
+    });
     if OPEN {
-        key.open_many(&mut each);
+        key.open_many(&mut inner.each_mut());
     } else {
-        key.seal_many(&mut each);
+        key.seal_many(&mut inner.each_mut());
     }
-    let done: Vec<_> = inner.iter().map(|inner| (inner.tag, inner.result)).collect();
-    drop(inner);
+    let done = inner.map(|inner| (inner.tag, inner.result));
     for (job, (tag, result)) in jobs.iter_mut().zip(done) {
         (job.tag, job.result) = (tag, result);
     }

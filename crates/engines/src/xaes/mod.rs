@@ -101,7 +101,16 @@ impl Xaes {
     }
 
     fn many<const OPEN: bool>(&self, jobs: &mut [&mut XaesJob<'_>]) {
-        let mut keys: Vec<Gcm> = Vec::new();
+        if let [job] = jobs {
+            let data = job.data.reborrow();
+            job.result = if OPEN {
+                self.open(job.nonce, job.aad, data, &job.tag)
+            } else {
+                self.seal(job.nonce, job.aad, data, &mut job.tag)
+            };
+            return;
+        }
+        let mut keys: [Gcm; LANES] = std::array::from_fn(|_| self.blank());
         for window in jobs.chunks_mut(LANES) {
             // Messages whose nonce is refused move to the end.
             let mut right = window.len();
@@ -150,8 +159,13 @@ impl Xaes {
         }
     }
 
-    /// Derives the keys of at most [`LANES`] nonces that were checked.
-    fn derive<'n>(&self, nonces: impl Iterator<Item = &'n [u8]>, keys: &mut Vec<Gcm>) {
+    /// A key of one message, to be replaced.
+    fn blank(&self) -> Gcm {
+        Gcm::with_kernel(self.gcm, &[0; 32]).expect("a key's length")
+    }
+
+    /// Derives the keys of nonces that were checked, no more than there are places for keys.
+    fn derive<'n>(&self, nonces: impl Iterator<Item = &'n [u8]>, keys: &mut [Gcm]) {
         let mut blocks = [[0; 16]; 2 * LANES];
         let mut count = 0;
         for nonce in nonces {
@@ -167,23 +181,18 @@ impl Xaes {
             }
         }
         self.deriving.encrypt(&mut blocks[..count]);
-        for (i, derived) in blocks[..count].chunks_exact(2).enumerate() {
-            match keys.get_mut(i) {
-                Some(key) => key.rekey(derived.as_flattened()).expect("a key's length"),
-                None => {
-                    keys.push(Gcm::with_kernel(self.gcm, derived.as_flattened()).expect("a key's length"))
-                }
-            }
+        for (key, derived) in keys.iter_mut().zip(blocks[..count].chunks_exact(2)) {
+            key.rekey(derived.as_flattened()).expect("a key's length");
         }
         wipe(&mut blocks);
     }
 
-    /// Derives the key of one nonce.
-    fn key(&self, nonce: &[u8]) -> Result<Gcm, Error> {
+    /// Derives the key of one nonce, and has it used where it lies.
+    fn with_key(&self, nonce: &[u8], work: impl FnOnce(&Gcm) -> Result<(), Error>) -> Result<(), Error> {
         check(nonce)?;
-        let mut keys = Vec::with_capacity(1);
+        let mut keys = [self.blank()];
         self.derive([nonce].into_iter(), &mut keys);
-        Ok(keys.pop().expect("a key for the nonce"))
+        work(&keys[0])
     }
 }
 
@@ -191,11 +200,11 @@ impl Aead for Xaes {
     const NAME: &'static str = NAME;
 
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &mut [u8; TAG]) -> Result<(), Error> {
-        self.key(nonce)?.seal(&nonce[INNER..], aad, data, tag)
+        self.with_key(nonce, |key| key.seal(&nonce[INNER..], aad, data, tag))
     }
 
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error> {
-        self.key(nonce)?.open(&nonce[INNER..], aad, data, tag)
+        self.with_key(nonce, |key| key.open(&nonce[INNER..], aad, data, tag))
     }
 }
 
