@@ -234,6 +234,6 @@ mod tests {
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 49);
+        assert_eq!(Algorithm::ALL.len(), 52);
     }
 }
