@@ -129,7 +129,7 @@ impl ScalarUDFImpl for Function {
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_constant = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        // What is not repeatable is computed for each row.
+        // A function that is not repeatable is computed for each row.
         let once = self.facts.repeatable && arguments.args.iter().all(is_constant);
         let rows = if once { 1 } else { arguments.number_rows };
         let results = self.call(&arguments.args, rows)?;

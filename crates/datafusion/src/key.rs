@@ -166,7 +166,7 @@ fn fernet(prefix: &str, key: Fernet) -> Vec<ScalarUDF> {
     let key = Arc::new(key);
     let decrypts = |name: &str, on_error| {
         let key = Arc::clone(&key);
-        // Whether a token is too old depends on the time, and no limit is set here.
+        // No limit is set here, so the age of a token makes no difference.
         let facts = Facts { text: true, second: false, repeatable: true };
         Function::new(format!("{prefix}{name}"), facts, move |column, _| {
             key.decrypt(column, &Token { on_error, text: true, ..Token::default() })
