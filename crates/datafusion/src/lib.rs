@@ -19,9 +19,10 @@
 //! use datafusion::prelude::SessionContext;
 //! use millstream_datafusion::{Siv, functions, hashes};
 //!
+//! let key = Siv::new(&[7; 64])?;
 //! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 //! let context = SessionContext::new();
-//! for function in hashes("ms_").into_iter().chain(functions("ms_", Siv::new(&[7; 64])?)) {
+//! for function in hashes("ms_").into_iter().chain(functions("ms_", key)) {
 //!     context.register_udf(function);
 //! }
 //! let sql = "SELECT ms_siv_open(ms_siv_seal('Ada', 'customers.name'), 'customers.name'), ms_sha256('Ada')";
@@ -29,7 +30,7 @@
 //! assert_eq!(batches[0].num_rows(), 1);
 //! # Ok::<(), datafusion::error::DataFusionError>(())
 //! # })?;
-//! # Ok::<(), datafusion::error::DataFusionError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![deny(unsafe_code)]
 

@@ -92,8 +92,9 @@ def test_engines_and_parquet(service):
     con = duckdb.connect()
     millstream.duckdb.register(con, key=[millstream.Isolated("web/customers"), millstream.Isolated("web/tokens")])
     assert con.execute("SELECT ms_open(ms_seal('Ada')), length(ms_hmac('Ada'))").fetchone() == ("Ada", 64)
-    millstream.duckdb.register(con, key=millstream.Isolated("web/joins"), prefix="j_")
-    assert con.execute("SELECT j_siv_open(j_siv_seal('Ada')), j_siv_seal('Ada') = j_siv_seal('Ada')").fetchone() == ("Ada", True)
+    other = duckdb.connect()
+    millstream.duckdb.register(other, key=millstream.Isolated("web/joins"), prefix="j_")
+    assert other.execute("SELECT j_siv_open(j_siv_seal('Ada')), j_siv_seal('Ada') = j_siv_seal('Ada')").fetchone() == ("Ada", True)
     table = pa.table({"name": WORDS})
     sealed = ray.Columns("seal", "Isolated", "web/customers", "name")(table)
     assert ray.Columns("open", "Isolated", "web/customers", "name")(sealed) == table
