@@ -231,7 +231,7 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
 }
 
 /// Returns true when a word is executed at once however long it takes: an operation with a key pair has no slices, and neither
-/// have random bytes, of which a word has few.
+/// have random bytes and the objects of AEADs that come whole, of which a word has few.
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
     matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM | ENCAPSULATE | DECAPSULATE)

@@ -568,6 +568,43 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
     }
 }
 
+/// Objects that come whole are executed at once, so they and their associated data have a limit; others have none.
+#[test]
+fn objects_that_come_whole_have_a_limit() {
+    const MOST: u32 = ControlWord::MOST_WHOLE_BYTES;
+    for (algorithm, key_len, iv_len, limited) in [
+        (Algorithm::AesSiv, 64, 0, true),
+        (Algorithm::AesGcmSiv, 32, 12, true),
+        (Algorithm::Xaes256Gcm, 32, 24, true),
+        (Algorithm::ChaCha20Poly1305, 32, 12, false),
+    ] {
+        for (len, aad_len) in [(MOST, MOST), (MOST + 1, 0), (0, MOST + 1)] {
+            let mut station = station(Arc::new(LocalArena::new(8 * MOST)));
+            let word = ControlWord {
+                algorithm: algorithm as u8,
+                flags: Flags::KEY_IN_ARENA,
+                key: 800,
+                key_len,
+                iv_len,
+                mac: 700,
+                mac_len: 16,
+                aad: 4096,
+                aad_len,
+                source: 2 * MOST,
+                source_len: len,
+                destination: 4 * MOST,
+                ..good(Opcode::Aead)
+            };
+            let status = if limited && len.max(aad_len) > MOST { Status::DataLength } else { Status::Ok };
+            assert_eq!(
+                execute(&mut station, &word),
+                (status, status == Status::Ok),
+                "{algorithm:?} {len} {aad_len}"
+            );
+        }
+    }
+}
+
 #[test]
 fn each_rule_has_its_status_and_nothing_changes() {
     each_rule(|| Arc::new(LocalArena::new(LEN)));
