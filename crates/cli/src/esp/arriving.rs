@@ -1,6 +1,7 @@
 //! A thread that reads packets from an outer socket.
 
 use std::io;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -75,19 +76,15 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
 
 /// Parts what was read at once into packets of so many bytes, of which the last one may be shorter. The first stays where it is.
 fn divide(plane: &Plane, mut first: Packet, each: usize) -> impl Iterator<Item = Packet> {
-    let len = first.data().len();
-    let others = if len > each { first.data()[each..].chunks(each) } else { [].chunks(1) };
-    let mut packets: Vec<Packet> = others
-        .map(|data| {
-            let mut packet = plane.buffer();
-            packet.room()[..data.len()].copy_from_slice(data);
-            packet.set_len(data.len());
-            packet
-        })
-        .collect();
-    first.cut(each.min(len));
-    packets.insert(0, first);
-    packets.into_iter()
+    let others = first.data().chunks(each).skip(1).map(|data| {
+        let mut packet = plane.buffer();
+        packet.room()[..data.len()].copy_from_slice(data);
+        packet.set_len(data.len());
+        packet
+    });
+    let others: Vec<Packet> = others.collect();
+    first.cut(each.min(first.data().len()));
+    iter::once(first).chain(others)
 }
 
 /// Finds the association of a packet, and begins to open it.
