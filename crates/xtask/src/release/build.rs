@@ -17,6 +17,8 @@ pub struct Build {
     pub components: Vec<Component>,
     /// The time of the commit, in seconds since 1970.
     pub epoch: String,
+    /// The level of compression. A release that is only tried is hardly compressed, which takes a tenth of the time.
+    pub level: u8,
 }
 
 impl Build {
@@ -34,7 +36,11 @@ impl Build {
                     .to_owned()
             }
         };
-        Ok(Build { built: Built::make(RELEASE, extent)?, components: components::shipped()?, epoch })
+        let level = match extent {
+            Extent::Small => 1,
+            Extent::Full => 6,
+        };
+        Ok(Build { built: Built::make(RELEASE, extent)?, components: components::shipped()?, epoch, level })
     }
 
     /// Archives a folder. The ending of the archive's name says how it is compressed, and `owners` whose the files are.
@@ -47,7 +53,7 @@ impl Build {
         tar.args(["--format=gnu", "--mode=u+rwX,go=rX"]).arg(format!("--mtime=@{}", self.epoch));
         tar.arg("--file").arg(to).arg("--directory").arg(tree).arg(".");
         // With several threads the bytes would depend on their number.
-        tar.env("XZ_OPT", "-6 --threads=1");
+        tar.env("XZ_OPT", format!("-{} --threads=1", self.level));
         run(tar)
     }
 }

@@ -130,8 +130,8 @@ impl Package<'_> {
         let file = format!("{}_{}_{}.deb", self.name, version(), self.machine.architecture);
         let mut dpkg = Command::new("dpkg-deb");
         // With several threads the bytes would depend on their number.
-        dpkg.args(["--root-owner-group", "-Zxz", "-z6", "--threads-max=1", "--build"]);
-        dpkg.arg(&self.tree).arg(out.join(file)).env("SOURCE_DATE_EPOCH", &self.build.epoch);
+        dpkg.args(["--root-owner-group", "-Zxz", "--threads-max=1"]).arg(format!("-z{}", self.build.level));
+        dpkg.arg("--build").arg(&self.tree).arg(out.join(file)).env("SOURCE_DATE_EPOCH", &self.build.epoch);
         run(dpkg)
     }
 

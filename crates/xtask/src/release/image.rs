@@ -46,7 +46,8 @@ pub fn make(build: &Build, out: &Path) -> Result<bool, String> {
     let layer = work.join("layer.tar");
     build.archive(&tree, &layer, &[])?;
     let id = digest(&layer)?;
-    run(command("gzip", &["-9", "--no-name", "--force", &layer.to_string_lossy()]))?;
+    let level = format!("-{}", build.level);
+    run(command("gzip", &[&level, "--no-name", "--force", &layer.to_string_lossy()]))?;
     let layer = blob(&blobs, &layer.with_extension("tar.gz"), "layer.v1.tar+gzip")?;
 
     let config = work.join("config.json");
