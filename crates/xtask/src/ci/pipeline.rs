@@ -56,6 +56,10 @@ pub const TABLES: &str = "millstream-tables";
 /// The package of functions for DataFusion, whose tests stand on all of that engine.
 pub const DATAFUSION: &str = "millstream-datafusion";
 
+/// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built as a release where others
+/// are tested with it.
+const SUBJECTS: &str = "millstream-subjects";
+
 /// The packages that an ordinary run compiles and documents: all but those whose dependencies take longest.
 pub const ORDINARY: &[&str] =
     &["--workspace", "--exclude", TABLES, "--exclude", DATAFUSION, "--exclude", BENCHES];
@@ -74,6 +78,8 @@ pub const ELSEWHERE: &[&str] = &[
     TABLES,
     "--exclude",
     DATAFUSION,
+    "--exclude",
+    SUBJECTS,
 ];
 
 /// The counts and failures of the steps so far.

@@ -10,7 +10,7 @@ use crate::install::build::{CLOUD_OF_BACKUP, Extent};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
 use crate::{openssl, release, twice};
 
-/// Runs the tests of the workspace, and those inside the largest libraries, which are left out there: they would have all of it compiled
+/// Runs the tests of the workspace, and those inside the engines, which are left out there: they would have all kernels compiled
 /// once more, and need no optimisation. Runs the suites of queues and workers on the general way, too. Several suites run
 /// at a time, because many of them wait for processes.
 pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
@@ -66,7 +66,7 @@ const GENERAL: &str = ", on the general way";
 
 /// The names of what cargo runs itself.
 const EXAMPLES: &str = "the examples in the documentation";
-const WITHIN: &str = "inside large libraries";
+const WITHIN: &str = "inside the engines";
 const OF_TASKS: &str = "development tasks";
 
 /// The suites that take longest, which begin first so that none of them is left at the end. The first compiles the release.
@@ -92,20 +92,9 @@ const NOT_OF_WORDS: &[&str] = &["tokens::", "holders::", "presignatures::"];
 /// The command for the tests of this package.
 const THESE_TASKS: &[&str] = &["test", ALL, "--profile", "tasks", "--package", TASKS];
 
-/// The command for the tests inside the libraries of the engines, of public keys and of the UltraSPARC.
-const KERNELS_WITHIN: &[&str] = &[
-    "test",
-    ALL,
-    "--profile",
-    "tasks",
-    "--package",
-    "millstream-engines",
-    "--package",
-    "millstream-publickey",
-    "--package",
-    "millstream-ultrasparc",
-    "--lib",
-];
+/// The command for the tests inside the library of the engines.
+const KERNELS_WITHIN: &[&str] =
+    &["test", ALL, "--profile", "tasks", "--package", "millstream-engines", "--lib"];
 
 /// Checks that nothing is compiled twice. Only the nightly cargo tells what it would compile.
 pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
