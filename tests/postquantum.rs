@@ -1,4 +1,4 @@
-//! ML-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
+//! ML-DSA, SLH-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
 //! between it and OpenSSL 4, which has its own. Keys of tokens sign and decapsulate for a program on PKCS #11, and OpenSSL 4 is the other side.
 
 use std::path::Path;
@@ -9,6 +9,8 @@ use millstream_tests::{
 };
 
 const SIGNATURES: [&str; 3] = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
+/// Sets that sign fast; a test of the provider has the others.
+const OF_HASHES: [&str; 2] = ["SLH-DSA-SHA2-128f", "SLH-DSA-SHAKE-192f"];
 const MECHANISMS: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
 
 /// Commands of one version, on one provider, in a folder.
@@ -83,14 +85,16 @@ fn where_other_keys_are_isolated() {
 fn signatures_of(shell: &Shell<'_>) {
     let place = shell.place;
     place.write("message", bytes(10_000));
-    for name in SIGNATURES {
+    for name in SIGNATURES.into_iter().chain(OF_HASHES) {
         let counted = name.to_lowercase();
+        // A key of SLH-DSA has no form with a seed.
+        let first = if OF_HASHES.contains(&name) { "priv" } else { "seed" };
         shell.good(&format!("genpkey -algorithm {name} -out key"));
         assert!(String::from_utf8_lossy(&place.read("key")).starts_with("-----BEGIN PRIVATE KEY-----\n"));
         shell.good("pkey -in key -pubout -out public");
         assert!(String::from_utf8_lossy(&place.read("public")).starts_with("-----BEGIN PUBLIC KEY-----\n"));
         let shown = shell.good("pkey -in key -noout -text");
-        assert!(shown.starts_with(&format!("{name} Private-Key:\nseed:\n    ")), "{shown}");
+        assert!(shown.starts_with(&format!("{name} Private-Key:\n{first}:\n    ")), "{shown}");
         assert!(shown.contains("\npriv:\n    ") && shown.contains("\npub:\n    "), "{shown}");
         shell.good("pkeyutl -sign -rawin -inkey key -in message -out signature");
         let verify = "pkeyutl -verify -rawin -pubin -inkey public -in message -sigfile";
@@ -142,7 +146,7 @@ fn openssl_3_0_on_millstream_and_openssl_4() {
     let ours = Shell::new(&old, &place, "ours", Provider::Millstream);
     let theirs = Shell::new(&new, &place, "theirs", Provider::Default);
     place.write("message", bytes(1000));
-    for name in SIGNATURES {
+    for name in SIGNATURES.into_iter().chain(OF_HASHES) {
         for (one, other) in [(&ours, &theirs), (&theirs, &ours)] {
             one.certificate(name, "key", "root");
             one.good("pkeyutl -sign -rawin -inkey key -in message -out signature");
@@ -166,7 +170,9 @@ fn openssl_3_0_on_millstream_and_openssl_4() {
             assert_eq!(one.shown(), other.shown(), "{name}");
         }
     }
-    ours.side.take().require("ml-dsa-65", 3, 2000);
+    let counters = ours.side.take();
+    counters.require("ml-dsa-65", 3, 2000);
+    counters.require("slh-dsa-sha2-128f", 3, 2000);
     theirs.side.counted().require_none();
 }
 

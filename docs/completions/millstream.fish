@@ -689,7 +689,19 @@ ml-kem-768\t'ML-KEM-768'
 ml-kem-1024\t'ML-KEM-1024'
 ml-dsa-44\t'ML-DSA-44'
 ml-dsa-65\t'ML-DSA-65'
-ml-dsa-87\t'ML-DSA-87'"
+ml-dsa-87\t'ML-DSA-87'
+slh-dsa-sha2-128s\t'SLH-DSA-SHA2-128s'
+slh-dsa-sha2-128f\t'SLH-DSA-SHA2-128f'
+slh-dsa-sha2-192s\t'SLH-DSA-SHA2-192s'
+slh-dsa-sha2-192f\t'SLH-DSA-SHA2-192f'
+slh-dsa-sha2-256s\t'SLH-DSA-SHA2-256s'
+slh-dsa-sha2-256f\t'SLH-DSA-SHA2-256f'
+slh-dsa-shake-128s\t'SLH-DSA-SHAKE-128s'
+slh-dsa-shake-128f\t'SLH-DSA-SHAKE-128f'
+slh-dsa-shake-192s\t'SLH-DSA-SHAKE-192s'
+slh-dsa-shake-192f\t'SLH-DSA-SHAKE-192f'
+slh-dsa-shake-256s\t'SLH-DSA-SHAKE-256s'
+slh-dsa-shake-256f\t'SLH-DSA-SHAKE-256f'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s K -l token-key -d 'The label for the key' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l usages -d 'The uses of the key, with commas: encrypt, decrypt, sign, verify, derive, wrap, unwrap [default: all that its kind does]' -r
@@ -741,7 +753,19 @@ ml-kem-768\t'ML-KEM-768'
 ml-kem-1024\t'ML-KEM-1024'
 ml-dsa-44\t'ML-DSA-44'
 ml-dsa-65\t'ML-DSA-65'
-ml-dsa-87\t'ML-DSA-87'"
+ml-dsa-87\t'ML-DSA-87'
+slh-dsa-sha2-128s\t'SLH-DSA-SHA2-128s'
+slh-dsa-sha2-128f\t'SLH-DSA-SHA2-128f'
+slh-dsa-sha2-192s\t'SLH-DSA-SHA2-192s'
+slh-dsa-sha2-192f\t'SLH-DSA-SHA2-192f'
+slh-dsa-sha2-256s\t'SLH-DSA-SHA2-256s'
+slh-dsa-sha2-256f\t'SLH-DSA-SHA2-256f'
+slh-dsa-shake-128s\t'SLH-DSA-SHAKE-128s'
+slh-dsa-shake-128f\t'SLH-DSA-SHAKE-128f'
+slh-dsa-shake-192s\t'SLH-DSA-SHAKE-192s'
+slh-dsa-shake-192f\t'SLH-DSA-SHAKE-192f'
+slh-dsa-shake-256s\t'SLH-DSA-SHAKE-256s'
+slh-dsa-shake-256f\t'SLH-DSA-SHAKE-256f'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from show" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
@@ -764,7 +788,19 @@ ml-kem-768\t'ML-KEM-768'
 ml-kem-1024\t'ML-KEM-1024'
 ml-dsa-44\t'ML-DSA-44'
 ml-dsa-65\t'ML-DSA-65'
-ml-dsa-87\t'ML-DSA-87'"
+ml-dsa-87\t'ML-DSA-87'
+slh-dsa-sha2-128s\t'SLH-DSA-SHA2-128s'
+slh-dsa-sha2-128f\t'SLH-DSA-SHA2-128f'
+slh-dsa-sha2-192s\t'SLH-DSA-SHA2-192s'
+slh-dsa-sha2-192f\t'SLH-DSA-SHA2-192f'
+slh-dsa-sha2-256s\t'SLH-DSA-SHA2-256s'
+slh-dsa-sha2-256f\t'SLH-DSA-SHA2-256f'
+slh-dsa-shake-128s\t'SLH-DSA-SHAKE-128s'
+slh-dsa-shake-128f\t'SLH-DSA-SHAKE-128f'
+slh-dsa-shake-192s\t'SLH-DSA-SHAKE-192s'
+slh-dsa-shake-192f\t'SLH-DSA-SHAKE-192f'
+slh-dsa-shake-256s\t'SLH-DSA-SHAKE-256s'
+slh-dsa-shake-256f\t'SLH-DSA-SHAKE-256f'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s T -l token -d 'The label of the token' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -s K -l token-key -d 'The label of the key in the token, or its identifier' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from public" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F

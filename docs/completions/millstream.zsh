@@ -523,7 +523,19 @@ ml-kem-768\:"ML-KEM-768"
 ml-kem-1024\:"ML-KEM-1024"
 ml-dsa-44\:"ML-DSA-44"
 ml-dsa-65\:"ML-DSA-65"
-ml-dsa-87\:"ML-DSA-87"))' \
+ml-dsa-87\:"ML-DSA-87"
+slh-dsa-sha2-128s\:"SLH-DSA-SHA2-128s"
+slh-dsa-sha2-128f\:"SLH-DSA-SHA2-128f"
+slh-dsa-sha2-192s\:"SLH-DSA-SHA2-192s"
+slh-dsa-sha2-192f\:"SLH-DSA-SHA2-192f"
+slh-dsa-sha2-256s\:"SLH-DSA-SHA2-256s"
+slh-dsa-sha2-256f\:"SLH-DSA-SHA2-256f"
+slh-dsa-shake-128s\:"SLH-DSA-SHAKE-128s"
+slh-dsa-shake-128f\:"SLH-DSA-SHAKE-128f"
+slh-dsa-shake-192s\:"SLH-DSA-SHAKE-192s"
+slh-dsa-shake-192f\:"SLH-DSA-SHAKE-192f"
+slh-dsa-shake-256s\:"SLH-DSA-SHAKE-256s"
+slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 && ret=0
 ;;
 (import)
@@ -543,7 +555,19 @@ ml-kem-768\:"ML-KEM-768"
 ml-kem-1024\:"ML-KEM-1024"
 ml-dsa-44\:"ML-DSA-44"
 ml-dsa-65\:"ML-DSA-65"
-ml-dsa-87\:"ML-DSA-87"))' \
+ml-dsa-87\:"ML-DSA-87"
+slh-dsa-sha2-128s\:"SLH-DSA-SHA2-128s"
+slh-dsa-sha2-128f\:"SLH-DSA-SHA2-128f"
+slh-dsa-sha2-192s\:"SLH-DSA-SHA2-192s"
+slh-dsa-sha2-192f\:"SLH-DSA-SHA2-192f"
+slh-dsa-sha2-256s\:"SLH-DSA-SHA2-256s"
+slh-dsa-sha2-256f\:"SLH-DSA-SHA2-256f"
+slh-dsa-shake-128s\:"SLH-DSA-SHAKE-128s"
+slh-dsa-shake-128f\:"SLH-DSA-SHAKE-128f"
+slh-dsa-shake-192s\:"SLH-DSA-SHAKE-192s"
+slh-dsa-shake-192f\:"SLH-DSA-SHAKE-192f"
+slh-dsa-shake-256s\:"SLH-DSA-SHAKE-256s"
+slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label for the key]:LABEL:_default' \
@@ -628,7 +652,19 @@ ml-kem-768\:"ML-KEM-768"
 ml-kem-1024\:"ML-KEM-1024"
 ml-dsa-44\:"ML-DSA-44"
 ml-dsa-65\:"ML-DSA-65"
-ml-dsa-87\:"ML-DSA-87"))' \
+ml-dsa-87\:"ML-DSA-87"
+slh-dsa-sha2-128s\:"SLH-DSA-SHA2-128s"
+slh-dsa-sha2-128f\:"SLH-DSA-SHA2-128f"
+slh-dsa-sha2-192s\:"SLH-DSA-SHA2-192s"
+slh-dsa-sha2-192f\:"SLH-DSA-SHA2-192f"
+slh-dsa-sha2-256s\:"SLH-DSA-SHA2-256s"
+slh-dsa-sha2-256f\:"SLH-DSA-SHA2-256f"
+slh-dsa-shake-128s\:"SLH-DSA-SHAKE-128s"
+slh-dsa-shake-128f\:"SLH-DSA-SHAKE-128f"
+slh-dsa-shake-192s\:"SLH-DSA-SHAKE-192s"
+slh-dsa-shake-192f\:"SLH-DSA-SHAKE-192f"
+slh-dsa-shake-256s\:"SLH-DSA-SHAKE-256s"
+slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \
@@ -660,7 +696,19 @@ ml-kem-768\:"ML-KEM-768"
 ml-kem-1024\:"ML-KEM-1024"
 ml-dsa-44\:"ML-DSA-44"
 ml-dsa-65\:"ML-DSA-65"
-ml-dsa-87\:"ML-DSA-87"))' \
+ml-dsa-87\:"ML-DSA-87"
+slh-dsa-sha2-128s\:"SLH-DSA-SHA2-128s"
+slh-dsa-sha2-128f\:"SLH-DSA-SHA2-128f"
+slh-dsa-sha2-192s\:"SLH-DSA-SHA2-192s"
+slh-dsa-sha2-192f\:"SLH-DSA-SHA2-192f"
+slh-dsa-sha2-256s\:"SLH-DSA-SHA2-256s"
+slh-dsa-sha2-256f\:"SLH-DSA-SHA2-256f"
+slh-dsa-shake-128s\:"SLH-DSA-SHAKE-128s"
+slh-dsa-shake-128f\:"SLH-DSA-SHAKE-128f"
+slh-dsa-shake-192s\:"SLH-DSA-SHAKE-192s"
+slh-dsa-shake-192f\:"SLH-DSA-SHAKE-192f"
+slh-dsa-shake-256s\:"SLH-DSA-SHAKE-256s"
+slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
 '-K+[The label of the key in the token, or its identifier]:LABEL:_default' \

@@ -67,6 +67,77 @@
 #define MILLSTREAM_ML_DSA_REPRESENTATIVE 255
 
 /**
+ * The parameter sets of SLH-DSA (FIPS 205): the last numbers of their object identifiers. The sets `s` have short signatures, and the sets `f`
+ * sign fast. This is SLH-DSA-SHA2-128s.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_128S 20
+
+/**
+ * SLH-DSA-SHA2-128f.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_128F 21
+
+/**
+ * SLH-DSA-SHA2-192s.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_192S 22
+
+/**
+ * SLH-DSA-SHA2-192f.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_192F 23
+
+/**
+ * SLH-DSA-SHA2-256s.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_256S 24
+
+/**
+ * SLH-DSA-SHA2-256f.
+ */
+#define MILLSTREAM_SLH_DSA_SHA2_256F 25
+
+/**
+ * SLH-DSA-SHAKE-128s.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_128S 26
+
+/**
+ * SLH-DSA-SHAKE-128f.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_128F 27
+
+/**
+ * SLH-DSA-SHAKE-192s.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_192S 28
+
+/**
+ * SLH-DSA-SHAKE-192f.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_192F 29
+
+/**
+ * SLH-DSA-SHAKE-256s.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_256S 30
+
+/**
+ * SLH-DSA-SHAKE-256f.
+ */
+#define MILLSTREAM_SLH_DSA_SHAKE_256F 31
+
+/**
+ * The longest signature of SLH-DSA, in bytes: that of the sets 256f.
+ */
+#define MILLSTREAM_SLH_DSA_SIGNATURE 49856
+
+/**
+ * The input of SLH-DSA is the message itself.
+ */
+#define MILLSTREAM_SLH_DSA_MESSAGE 0
+
+/**
  * Room for any mid-state, in bytes: see millstream_stream_export().
  */
 #define MILLSTREAM_MID_STATE_ROOM 416
@@ -1810,6 +1881,69 @@ millstream_status millstream_crc_combine(millstream_algorithm algorithm,
                                          uint32_t crc_b,
                                          uint64_t length_b,
                                          uint32_t *value);
+
+/**
+ * Writes the bytes of a public key, of a private key and of a signature of a parameter set, MILLSTREAM_SLH_DSA_..., to the three places. A place that is
+ * NULL is left out.
+ *
+ * Fails with MILLSTREAM_STATUS_ARGUMENT.
+ */
+millstream_status millstream_slh_dsa_lengths(uint32_t set,
+                                             size_t *public_key,
+                                             size_t *private_key,
+                                             size_t *signature);
+
+/**
+ * Makes a key pair of SLH-DSA from random bytes of the kernel (FIPS 205 section 10.1), and writes the private key to the front of `private_key`, which
+ * has `room` bytes: 64, 96 or 128 of them. The second half of a private key is the public key. To make a key of a set `s` takes tens of milliseconds.
+ *
+ * Fails, with nothing written, with MILLSTREAM_STATUS_OUTPUT_LENGTH, MILLSTREAM_STATUS_RANDOM, MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_FEATURES,
+ * MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_slh_dsa_make_key(uint32_t set,
+                                              uint8_t *private_key,
+                                              size_t room);
+
+/**
+ * Signs by SLH-DSA with a whole private key of a parameter set, within a context of at most 255 bytes, and writes the signature to the front of
+ * `signature`, which has `room` bytes. `input` is MILLSTREAM_SLH_DSA_MESSAGE, or the number of the function that made the digest in `message`, as in
+ * millstream_scheme_ml_dsa(): HashSLH-DSA. If `deterministic` is not 0, the signature depends on no random bytes. A signature takes milliseconds with
+ * the sets `f`, and ten to twenty times as long with the sets `s`; up to a seventh of that is the key's uppermost tree, with which the key is checked first.
+ *
+ * Fails, with nothing written, with MILLSTREAM_STATUS_KEY_LENGTH, MILLSTREAM_STATUS_PARAMETER (the two halves of the key do not belong together, or the
+ * context is too long), MILLSTREAM_STATUS_DATA_LENGTH (the digest has another length), MILLSTREAM_STATUS_OUTPUT_LENGTH, MILLSTREAM_STATUS_OVERLAP,
+ * MILLSTREAM_STATUS_RANDOM, MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_slh_dsa_sign(uint32_t set,
+                                          const uint8_t *private_key,
+                                          size_t private_key_length,
+                                          uint32_t input,
+                                          uint32_t deterministic,
+                                          const uint8_t *context,
+                                          size_t context_length,
+                                          const uint8_t *message,
+                                          size_t length,
+                                          uint8_t *signature,
+                                          size_t room);
+
+/**
+ * Verifies a signature of SLH-DSA with a public key of a parameter set: 32, 48 or 64 bytes. `input` and the context are those of
+ * millstream_slh_dsa_sign(). It takes a time that depends on what it is given.
+ *
+ * Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify or has another length, MILLSTREAM_STATUS_KEY_LENGTH,
+ * MILLSTREAM_STATUS_PARAMETER (the context is too long), MILLSTREAM_STATUS_DATA_LENGTH (the digest has another length), MILLSTREAM_STATUS_ARGUMENT,
+ * MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+ */
+millstream_status millstream_slh_dsa_verify(uint32_t set,
+                                            const uint8_t *public_key,
+                                            size_t public_key_length,
+                                            uint32_t input,
+                                            const uint8_t *context,
+                                            size_t context_length,
+                                            const uint8_t *message,
+                                            size_t length,
+                                            const uint8_t *signature,
+                                            size_t signature_length);
 
 /**
  * Begins a digest, to be fed by millstream_stream_update() and ended by millstream_stream_finish(). The handle of the

@@ -4,6 +4,7 @@
 const SOURCES: &[(&str, &str)] = &[
     ("library.rs", include_str!("../src/ffi/library.rs")),
     ("direct.rs", include_str!("../src/ffi/direct.rs")),
+    ("slh_dsa.rs", include_str!("../src/ffi/slh_dsa.rs")),
     ("stream.rs", include_str!("../src/ffi/stream.rs")),
     ("batch/mod.rs", include_str!("../src/ffi/batch/mod.rs")),
     ("queue/mod.rs", include_str!("../src/ffi/queue/mod.rs")),

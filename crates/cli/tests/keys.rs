@@ -5,6 +5,7 @@ mod common;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use common::{Ended, MILLSTREAM, Place, Terminal, exists};
+use millstream_testkit::newest_openssl;
 
 /// A folder with a store, in which the token `web` has the PIN 1234 in the file `pin`, and the officer's is in `so`.
 struct Tokens(Place);
@@ -99,6 +100,38 @@ fn keys_on_lattices_are_made_and_come_back() {
         let shown = text(tokens.key(&format!("show -K {kind}")).good());
         assert!(shown.contains(&format!("kind        {kind}\n")), "{shown}");
     }
+}
+
+/// Keys of SLH-DSA are made, written whole, and come in again. OpenSSL 4 reads ours and writes the same bytes, and we read its keys.
+#[test]
+fn keys_on_hashes_are_those_of_openssl() {
+    let tokens = Tokens::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/openssl");
+    let folder = newest_openssl(&folder, "4.").unwrap_or_else(|why| panic!("{why}"));
+    let openssl = |line: &str| tokens.0.run(folder.join("bin/openssl"), line.split_whitespace(), b"").good();
+    for (kind, n) in [("slh-dsa-sha2-128f", 16), ("slh-dsa-sha2-256s", 32), ("slh-dsa-shake-192f", 24)] {
+        tokens.key(&format!("generate {kind} -K {kind} --exportable")).good();
+        tokens.key(&format!("export -K {kind} -o ours.pem")).good();
+        openssl("pkey -in ours.pem -out again.pem");
+        assert_eq!(tokens.0.read("again.pem"), tokens.0.read("ours.pem"), "{kind}");
+        tokens.key(&format!("export -K {kind} --form raw -o raw")).good();
+        assert_eq!(tokens.0.read("raw").len(), 4 * n, "{kind}");
+        tokens.key(&format!("public -K {kind} -o ours.pub")).good();
+        openssl("pkey -in ours.pem -pubout -out theirs.pub");
+        assert_eq!(tokens.0.read("theirs.pub"), tokens.0.read("ours.pub"), "{kind}");
+        let shown = text(tokens.key(&format!("show -K {kind}")).good());
+        assert!(shown.contains(&format!("kind        {kind}\n")), "{shown}");
+        openssl(&format!("genpkey -algorithm {kind} -out theirs.pem"));
+        tokens.key(&format!("import theirs.pem -K {kind}-theirs --exportable")).good();
+        tokens.key(&format!("export -K {kind}-theirs -o back.pem")).good();
+        assert_eq!(tokens.0.read("back.pem"), tokens.0.read("theirs.pem"), "{kind}");
+        tokens.key(&format!("export -K {kind} --form jwk -o jwk")).bad(2, &[kind, "write PEM or raw"]);
+        for file in ["ours.pem", "again.pem", "raw", "ours.pub", "theirs.pub", "theirs.pem", "back.pem"] {
+            std::fs::remove_file(tokens.0.path(file)).unwrap();
+        }
+    }
+    let listed = text(tokens.run("key list -T web").good());
+    assert!(listed.contains("slh-dsa-sha2-256s") && listed.contains("1024 bits"), "{listed}");
 }
 
 #[test]

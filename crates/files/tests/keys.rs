@@ -3,6 +3,7 @@
 use millstream_cpu::Features;
 use millstream_files::Error;
 use millstream_files::key::{self, Form, Found, Key, Kind};
+use millstream_publickey::slhdsa::Set;
 use millstream_testkit::Random;
 
 fn features() -> Features {
@@ -81,14 +82,15 @@ fn each_kind_comes_back_from_each_of_its_forms() {
         let public = key.public(features()).unwrap();
         for form in [Form::Pem, Form::Der, Form::Jwk] {
             let Ok(text) = public.write(form) else {
-                assert!(form == Form::Jwk && kind.name().starts_with("ml-"), "{kind} {form:?}");
+                let has_no_form = ["ml-", "slh-"].iter().any(|family| kind.name().starts_with(family));
+                assert!(form == Form::Jwk && has_no_form, "{kind} {form:?}");
                 continue;
             };
             let read = key::read(features(), &text, None).unwrap();
             assert!(matches!(read, Found::Public(read) if read == public), "{kind} {form:?}");
         }
     }
-    assert_eq!(written, 54);
+    assert_eq!(written, 90);
 }
 
 #[test]
@@ -140,6 +142,48 @@ fn keys_on_lattices_are_those_of_others() {
     );
     let public = private(&vector("MLDSA/mldsa44_priv.der")).public(features()).unwrap();
     assert_eq!(public.write(Form::Der).unwrap(), vector("MLDSA/mldsa44_pub.der"));
+}
+
+/// RFC 9909 appendix C.2.
+const SLH_DSA: &str = "-----BEGIN PRIVATE KEY-----
+MFICAQAwCwYJYIZIAWUDBAMUBECiJjvKRYYINlIxYASVI9YhZ3+tkNUetgZ6Mn4N
+HmSlASuBCex3fKpOHwJMz8+Ul9mRgFCSgPQlavKwevgCibSU
+-----END PRIVATE KEY-----
+";
+
+/// RFC 9909 appendix C.1.
+const SLH_DSA_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MDAwCwYJYIZIAWUDBAMUAyEAK4EJ7Hd8qk4fAkzPz5SX2ZGAUJKA9CVq8rB6+AKJ
+tJQ=
+-----END PUBLIC KEY-----
+";
+
+/// A key of SLH-DSA comes back byte for byte. Its three seeds are the same key, and a root that does not belong to them is refused.
+#[test]
+fn keys_on_hashes_are_whole_and_checked() {
+    let key = private(SLH_DSA.as_bytes());
+    let kind = Kind::SlhDsa(Set::Sha2_128s);
+    assert_eq!((key.kind(), key.bits(features()).unwrap()), (kind, 512));
+    assert_eq!(&key.write(features(), Form::Pem).unwrap()[..], SLH_DSA.as_bytes());
+    assert_eq!(key.public(features()).unwrap().write(Form::Pem).unwrap(), SLH_DSA_PUBLIC.as_bytes());
+    let of_seeds = Key::new(features(), kind, &key.secret()[..48]).unwrap();
+    assert_eq!(of_seeds.secret(), key.secret());
+    let der = key.write(features(), Form::Der).unwrap();
+    let mut wrong = [der.to_vec(), der.to_vec(), der.to_vec()];
+    // The last byte of the root; the object identifier, which makes it a key of another hash; a byte less inside.
+    *wrong[0].last_mut().unwrap() ^= 1;
+    wrong[1][17] = 26;
+    wrong[2].pop();
+    (wrong[2][1], wrong[2][19]) = (81, 63);
+    for der in wrong {
+        assert!(matches!(key::read(features(), &der, None), Err(Error::Key(_))), "{der:02x?}");
+    }
+    for (kind, arc) in Kind::ALL[16..].iter().zip(20..) {
+        let Kind::SlhDsa(set) = *kind else { panic!("{kind} is not of SLH-DSA") };
+        let public = key::PublicKey::new(features(), *kind, &vec![7; set.public_key_len()]).unwrap();
+        let der = public.write(Form::Der).unwrap();
+        assert_eq!(der[6..15], [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, arc], "{kind}");
+    }
 }
 
 /// Returns a structure in DER: a tag, a length of two bytes, and the content.

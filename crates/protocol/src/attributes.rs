@@ -100,6 +100,8 @@ pub mod usage {
             "ed25519" => SIGN | VERIFY,
             "x25519" | "hkdf" | "ml-kem-512" | "ml-kem-768" | "ml-kem-1024" => DERIVE,
             "ml-dsa-44" | "ml-dsa-65" | "ml-dsa-87" => SIGN | VERIFY,
+            // All twelve parameter sets.
+            kind if kind.starts_with("slh-dsa-") => SIGN | VERIFY,
             // HMAC with one hash alone, as PKCS #11 has such keys.
             kind if kind.starts_with("hmac-") => SIGN | VERIFY,
             "rsa" => SIGN | VERIFY | ENCRYPT | DECRYPT | WRAP | UNWRAP,

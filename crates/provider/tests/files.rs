@@ -1,4 +1,4 @@
-//! Files of ML-KEM and ML-DSA keys: Millstream's encoders and decoders where OpenSSL has none (before 3.5), by what OpenSSL 4.0.3 writes.
+//! Files of ML-KEM, ML-DSA and SLH-DSA keys: Millstream's encoders and decoders where OpenSSL has none (before 3.5), by what OpenSSL 4.0.3 writes.
 //!
 //! # Safety
 //! As in [`support`].
@@ -12,6 +12,7 @@ use std::ffi::CStr;
 
 use millstream::Features;
 use millstream::sha3::{Shake, Xof};
+use millstream_testkit::hex;
 use pkeys::{Key, PAIR, preferred};
 use support::{Library, Param, refused, version};
 
@@ -171,4 +172,40 @@ fn broken_files_are_refused() {
             }
         }
     }
+}
+
+/// The key of RFC 9909 appendix C.2, whose second half is the public key of C.1.
+const OF_HASHES: &str = "a2263bca45860836523160049523d621677fad90d51eb6067a327e0d1e64a501\
+                         2b8109ec777caa4e1f024ccfcf9497d99180509280f4256af2b07af80289b494";
+
+/// A key of SLH-DSA stands in PKCS#8 as it is (RFC 9909 §6).
+#[test]
+fn keys_on_hashes_are_read_and_written() {
+    let library = preferred();
+    let (whole, object) = (hex(OF_HASHES), [3, 20]);
+    let file = private_key_info(object, &whole);
+    assert_eq!(file.len(), 84);
+    let read = Key::decode(&library, true, &file).unwrap();
+    assert_eq!(read.provider(), if version() < (3, 5) { "millstream" } else { "default" });
+    assert_eq!(read.octets(c"priv").unwrap(), whole);
+    assert_eq!(read.encode(true).unwrap(), file);
+    let algorithm = tlv(0x30, &[&[6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4], &object]);
+    let public = tlv(0x30, &[&algorithm, &tlv(3, &[&[0], &whole[32..]])]);
+    assert_eq!(read.encode(false).unwrap(), public);
+    let mine = Key::private(&library, c"SLH-DSA-SHA2-128s", &whole).unwrap();
+    assert_eq!([true, false].map(|private| mine.encode(private).unwrap()), [file.clone(), public.clone()]);
+    let only = Key::decode(&library, false, &public).unwrap();
+    assert_eq!(only.octets(c"pub").unwrap(), whole[32..]);
+    let with_parameters =
+        tlv(0x30, &[&[2, 1, 0], &tlv(0x30, &[&algorithm[2..], &[5, 0]]), &tlv(4, &[&whole])]);
+    for wrong in [
+        private_key_info(object, &whole[1..]),
+        private_key_info(object, &whole[..48]),
+        private_key_info(object, &tlv(4, &[&whole])),
+        private_key_info([3, 22], &whole),
+        with_parameters,
+    ] {
+        assert!(Key::decode(&library, true, &wrong).is_err(), "{wrong:02x?}");
+    }
+    refused();
 }

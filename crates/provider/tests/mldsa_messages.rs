@@ -1,4 +1,4 @@
-//! ML-DSA by the functions for messages, which OpenSSL has from version 3.4 on, beside the default provider's (from 3.5 on).
+//! ML-DSA and SLH-DSA by the functions for messages, which OpenSSL has from version 3.4 on, beside the default provider's (from 3.5 on).
 //!
 //! # Safety
 //! As in [`support`].
@@ -79,7 +79,7 @@ impl<'f> Algorithm<'f> {
         pieces: &[&[u8]],
     ) -> Result<Vec<u8>, Refused> {
         let context = Context::of(library, key)?;
-        let (mut signature, mut len) = (vec![0; 8192], 0);
+        let (mut signature, mut len) = (vec![0; 17_088], 0);
         // SAFETY: objects that live, and places as long as they say; OpenSSL asks for no room but what it has told of.
         unsafe {
             done((self.0.sign_init)(context.0, self.1, ended(params).as_ptr()))?;
@@ -102,7 +102,7 @@ impl<'f> Algorithm<'f> {
         message: &[u8],
     ) -> Result<Vec<u8>, Refused> {
         let context = Context::of(library, key)?;
-        let (mut signature, mut len) = (vec![0; 8192], 8192);
+        let (mut signature, mut len) = (vec![0; 17_088], 17_088);
         // SAFETY: as above.
         unsafe {
             done((self.0.sign_init)(context.0, self.1, ended(params).as_ptr()))?;
@@ -170,6 +170,41 @@ fn each_side_verifies_what_the_other_signs() {
             }
         }
     }
+}
+
+/// Of SLH-DSA the default provider takes whole messages only.
+#[test]
+fn whole_messages_are_signed_with_slh_dsa() {
+    let Some(functions) = functions() else { return };
+    let sides = sides();
+    let (name, pieces) = (c"SLH-DSA-SHAKE-128f", [&b"a message"[..], b" that comes"]);
+    let mut deterministic = 1;
+    let params = [Param::int(c"deterministic", &mut deterministic)];
+    for signer in &sides {
+        let key = Key::generate(signer, name, &[]).unwrap();
+        let algorithm = Algorithm::fetch(&functions, signer, name);
+        let signature = algorithm.sign_whole(signer, &key, &params, &pieces.concat()).unwrap();
+        assert_eq!(signature.len(), 17_088);
+        for verifier in &sides {
+            let key = Key::private(verifier, name, &key.octets(c"priv").unwrap()).unwrap();
+            let algorithm = Algorithm::fetch(&functions, verifier, name);
+            let again = algorithm.sign_whole(verifier, &key, &params, &pieces.concat()).unwrap();
+            assert!(again == signature, "the same key and message");
+            let context = Context::of(verifier, &key).unwrap();
+            let (at, len) = (signature.as_ptr(), signature.len());
+            let whole = pieces.concat();
+            // SAFETY: objects that live, and bytes as long as they say.
+            let said = unsafe {
+                done((functions.verify_init)(context.0, algorithm.1, ptr::null())).unwrap();
+                (libcrypto().EVP_PKEY_verify)(context.0, at, len, whole.as_ptr(), whole.len())
+            };
+            assert_eq!(said, 1);
+        }
+    }
+    let key = Key::generate(&sides[0], name, &[]).unwrap();
+    let algorithm = Algorithm::fetch(&functions, &sides[0], name);
+    let signature = algorithm.sign(&sides[0], &key, &params, &pieces).unwrap();
+    assert_eq!(algorithm.verify(&sides[0], &key, &pieces, &signature), [true; 2]);
 }
 
 /// A key is for its own parameter set's signatures.

@@ -208,10 +208,17 @@ fn encapsulations() {
     }
 }
 
-/// Makes keys of ML-DSA, signs and verifies.
+/// Makes keys of ML-DSA and SLH-DSA, signs and verifies.
 fn messages() {
     let library = pkeys::preferred();
-    for name in [c"ML-DSA-44", c"ML-DSA-65", c"ML-DSA-87"] {
+    for name in [
+        c"ML-DSA-44",
+        c"ML-DSA-65",
+        c"ML-DSA-87",
+        c"SLH-DSA-SHA2-128f",
+        c"SLH-DSA-SHA2-256f",
+        c"SLH-DSA-SHAKE-256f",
+    ] {
         in_job(|| {
             let key = Key::generate(&library, name, &[]).unwrap();
             let signature = key.sign(&library, None, &[], b"message").unwrap();

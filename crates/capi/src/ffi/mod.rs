@@ -17,6 +17,8 @@ pub mod library;
 
 pub mod direct;
 
+pub mod slh_dsa;
+
 pub mod stream;
 
 pub mod batch;

@@ -120,7 +120,8 @@ impl Signing {
             | Kind::MlKem1024
             | Kind::MlDsa44
             | Kind::MlDsa65
-            | Kind::MlDsa87 => None,
+            | Kind::MlDsa87
+            | Kind::SlhDsa(_) => None,
         }
     }
 }

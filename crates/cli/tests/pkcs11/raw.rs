@@ -1,4 +1,4 @@
-//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305, and asynchronous sessions, by the functions themselves.
+//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305, SLH-DSA, and asynchronous sessions, by the functions themselves.
 #![allow(non_snake_case, unsafe_code)]
 
 use std::ptr::null_mut;
@@ -261,5 +261,61 @@ fn one_thread_has_sixty_four_signatures_in_flight() {
                 }
             }
         }
+    });
+}
+
+/// A worker does not compute SLH-DSA: a token's private key is kept and not used, and none is made there. Keys of a session are in this process.
+#[test]
+fn slh_dsa_is_computed_in_the_process_alone() {
+    alone("raw::slh_dsa_is_computed_in_the_process_alone", |bed| {
+        let service = bed.serve();
+        make(&service);
+        let functions = Functions::get();
+        let session = functions.logged_in();
+        let set = number(CKA_PARAMETER_SET, CKP_SLH_DSA_SHA2_128F);
+        let generate = |private: &[Value]| {
+            let (public, mut keys) = ([set.clone()], [0; 2]);
+            let (mut of_public, mut of_private) = (attributes(&public), attributes(private));
+            let [public_key, private_key] = &mut keys;
+            let told = call!(
+                functions,
+                C_GenerateKeyPair(
+                    session,
+                    &mut bare(CKM_SLH_DSA_KEY_PAIR_GEN),
+                    of_public.as_mut_ptr(),
+                    of_public.len() as CK_ULONG,
+                    of_private.as_mut_ptr(),
+                    of_private.len() as CK_ULONG,
+                    public_key,
+                    private_key,
+                )
+            );
+            if told == CKR_OK { Ok(keys) } else { Err(told) }
+        };
+        assert_eq!(generate(&[(CKA_TOKEN, vec![1])]), Err(CKR_KEY_FUNCTION_NOT_PERMITTED));
+        let open = [(CKA_SENSITIVE, vec![0]), (CKA_EXTRACTABLE, vec![1])];
+        let [public, private] = generate(&open).unwrap();
+        let (mut signature, mut len) = (vec![0; 17_088], 17_088);
+        let (at, text_len) = (b"text".as_ptr().cast_mut(), 4);
+        good!(functions, C_SignInit(session, &mut bare(CKM_SLH_DSA), private));
+        good!(functions, C_Sign(session, at, text_len, signature.as_mut_ptr(), &mut len));
+        good!(functions, C_VerifyInit(session, &mut bare(CKM_SLH_DSA), public));
+        good!(functions, C_Verify(session, at, text_len, signature.as_mut_ptr(), len));
+        let mut value = vec![0; 64];
+        let mut wanted =
+            [CK_ATTRIBUTE { type_: CKA_VALUE, pValue: value.as_mut_ptr().cast(), ulValueLen: 64 }];
+        good!(functions, C_GetAttributeValue(session, private, wanted.as_mut_ptr(), 1));
+        let template = [
+            number(CKA_CLASS, CKO_PRIVATE_KEY),
+            number(CKA_KEY_TYPE, CKK_SLH_DSA),
+            set.clone(),
+            (CKA_VALUE, value),
+            (CKA_TOKEN, vec![1]),
+        ];
+        let (mut template, mut kept) = (attributes(&template), 0);
+        let count = template.len() as CK_ULONG;
+        good!(functions, C_CreateObject(session, template.as_mut_ptr(), count, &mut kept));
+        let begun = call!(functions, C_SignInit(session, &mut bare(CKM_SLH_DSA), kept));
+        assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
     });
 }

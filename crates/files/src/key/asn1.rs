@@ -1,7 +1,7 @@
 //! Keys in ASN.1, as DER.
 //!
 //! Ref. RFC 5958 §2 (PKCS#8), RFC 5915 §3 (SEC 1), RFC 8017 §A.1 (PKCS#1), RFC 5280 §4.1.2.7 (`SubjectPublicKeyInfo`), RFC 5480 §2.1.1
-//! (curves), RFC 8410 (Curve25519), RFC 9935 (ML-KEM), RFC 9881 (ML-DSA).
+//! (curves), RFC 8410 (Curve25519), RFC 9935 (ML-KEM), RFC 9881 (ML-DSA), RFC 9909 (SLH-DSA).
 
 use der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, PrintableStringRef};
 use der::{Decode, Encode};
@@ -11,7 +11,7 @@ use sec1::{EcParameters, EcPrivateKey};
 use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use zeroize::Zeroizing;
 
-use super::{Found, Key, Kind, PublicKey, Secret, bad, lattice};
+use super::{Found, Key, Kind, PublicKey, Secret, bad, post_quantum};
 use crate::error::Error;
 
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -58,10 +58,12 @@ pub(super) fn read_pkcs8(features: Features, der: &[u8]) -> Result<Key, Error> {
         RSA => Key::new(features, Kind::Rsa, bytes),
         X25519 => curve25519(Kind::X25519),
         ED25519 => curve25519(Kind::Ed25519),
-        other => match lattice::kind_of(other).and_then(|kind| Some((kind, lattice::set_of(kind)?))) {
-            Some((kind, set)) => lattice::read(features, kind, set, bytes),
-            None => Err(bad(format!("a key of an algorithm that is not known here, {other}"))),
-        },
+        other => {
+            match post_quantum::kind_of(other).and_then(|kind| Some((kind, post_quantum::set_of(kind)?))) {
+                Some((kind, set)) => post_quantum::read(features, kind, set, bytes),
+                None => Err(bad(format!("a key of an algorithm that is not known here, {other}"))),
+            }
+        }
     }
 }
 
@@ -95,7 +97,7 @@ pub(super) fn read_spki(features: Features, der: &[u8]) -> Result<PublicKey, Err
         RSA => Kind::Rsa,
         X25519 => Kind::X25519,
         ED25519 => Kind::Ed25519,
-        other => lattice::kind_of(other)
+        other => post_quantum::kind_of(other)
             .ok_or_else(|| bad(format!("a public key of an algorithm that is not known here, {other}")))?,
     };
     PublicKey::new(features, kind, bytes)
@@ -138,8 +140,8 @@ pub(super) fn pkcs8(features: Features, key: &Key) -> Result<Secret, Error> {
             let seed = OctetStringRef::new(&key.secret).map_err(unwritten)?;
             encoded(&seed, key.secret.len())?
         }
-        kind => match lattice::set_of(kind) {
-            Some(set) => lattice::write(set, &key.secret)?,
+        kind => match post_quantum::set_of(kind) {
+            Some(set) => post_quantum::write(set, &key.secret)?,
             None => sec1(features, key, false)?,
         },
     };
@@ -180,7 +182,7 @@ fn with_algorithm<T>(
         (Kind::Rsa, _) => (RSA, Some(AnyRef::NULL)),
         (Kind::Ed25519, _) => (ED25519, None),
         (Kind::X25519, _) => (X25519, None),
-        _ => match lattice::oid_of(kind) {
+        _ => match post_quantum::oid_of(kind) {
             Some(oid) => (oid, None),
             None => return Err(bad(format!("{kind} has no keys of this form; write JWK or raw"))),
         },

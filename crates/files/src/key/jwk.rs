@@ -11,7 +11,7 @@ use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Found, Key, Kind, PublicKey, Secret, bad, lattice, publickey_error};
+use super::{Found, Key, Kind, PublicKey, Secret, bad, post_quantum, publickey_error};
 use crate::error::Error;
 use crate::keyset::Wiped;
 
@@ -127,14 +127,15 @@ pub(super) fn write(features: Features, key: &Key) -> Result<Secret, Error> {
         | Kind::MlKem1024
         | Kind::MlDsa44
         | Kind::MlDsa65
-        | Kind::MlDsa87) => return Err(no_form(kind)),
+        | Kind::MlDsa87
+        | Kind::SlhDsa(_)) => return Err(no_form(kind)),
     }
     Ok(text.finish())
 }
 
 /// Writes a public key.
 pub(super) fn write_public(key: &PublicKey) -> Result<Vec<u8>, Error> {
-    if lattice::set_of(key.kind).is_some() {
+    if post_quantum::set_of(key.kind).is_some() {
         return Err(no_form(key.kind));
     }
     let mut text = Text::new();

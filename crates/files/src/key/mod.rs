@@ -2,129 +2,25 @@
 
 pub(crate) mod asn1;
 mod jwk;
-mod lattice;
+mod kind;
 mod pem;
+mod post_quantum;
 mod tink;
 
 use std::fmt;
 
 use millstream_cpu::Features;
-use millstream_publickey::weierstrass::{self, Curve};
-use millstream_publickey::{self as publickey, ed25519, rsa, x25519};
+use millstream_publickey::weierstrass;
+use millstream_publickey::{self as publickey, ed25519, rsa, slhdsa, x25519};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::keyset;
 
+pub use kind::Kind;
+
 /// The bytes of a key. Zeroised on drop.
 pub type Secret = Zeroizing<Vec<u8>>;
-
-/// The kind of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// AES, 128, 192 or 256 bits.
-    Aes,
-    /// AES-SIV, 256, 384 or 512 bits.
-    AesSiv,
-    /// HMAC, 128 to 8192 bits in whole bytes.
-    Hmac,
-    /// ChaCha20-Poly1305, 256 bits.
-    ChaCha20Poly1305,
-    /// ECDSA or ECDH on P-256.
-    P256,
-    /// ECDSA or ECDH on P-384.
-    P384,
-    /// ECDSA or ECDH on P-521.
-    P521,
-    /// Ed25519.
-    Ed25519,
-    /// X25519.
-    X25519,
-    /// RSA, 1024 to 4096 bits.
-    Rsa,
-    /// ML-KEM-512.
-    MlKem512,
-    /// ML-KEM-768.
-    MlKem768,
-    /// ML-KEM-1024.
-    MlKem1024,
-    /// ML-DSA-44.
-    MlDsa44,
-    /// ML-DSA-65.
-    MlDsa65,
-    /// ML-DSA-87.
-    MlDsa87,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 16] = [
-        Kind::Aes,
-        Kind::AesSiv,
-        Kind::Hmac,
-        Kind::ChaCha20Poly1305,
-        Kind::P256,
-        Kind::P384,
-        Kind::P521,
-        Kind::Ed25519,
-        Kind::X25519,
-        Kind::Rsa,
-        Kind::MlKem512,
-        Kind::MlKem768,
-        Kind::MlKem1024,
-        Kind::MlDsa44,
-        Kind::MlDsa65,
-        Kind::MlDsa87,
-    ];
-
-    /// Returns the name, as in `p-256`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Aes => "aes",
-            Kind::AesSiv => "aes-siv",
-            Kind::Hmac => "hmac",
-            Kind::ChaCha20Poly1305 => "chacha20-poly1305",
-            Kind::P256 => "p-256",
-            Kind::P384 => "p-384",
-            Kind::P521 => "p-521",
-            Kind::Ed25519 => "ed25519",
-            Kind::X25519 => "x25519",
-            Kind::Rsa => "rsa",
-            Kind::MlKem512 => "ml-kem-512",
-            Kind::MlKem768 => "ml-kem-768",
-            Kind::MlKem1024 => "ml-kem-1024",
-            Kind::MlDsa44 => "ml-dsa-44",
-            Kind::MlDsa65 => "ml-dsa-65",
-            Kind::MlDsa87 => "ml-dsa-87",
-        }
-    }
-
-    /// Returns the kind with that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// Returns true for kinds whose keys have a public part.
-    pub fn is_pair(self) -> bool {
-        !matches!(self, Kind::Aes | Kind::AesSiv | Kind::Hmac | Kind::ChaCha20Poly1305)
-    }
-
-    /// Returns the curve of NIST that the kind is of.
-    fn curve(self) -> Option<Curve> {
-        match self {
-            Kind::P256 => Some(Curve::P256),
-            Kind::P384 => Some(Curve::P384),
-            Kind::P521 => Some(Curve::P521),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A secret or private key that was found valid.
 #[derive(Clone)]
@@ -137,7 +33,7 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     kind: Kind,
-    /// A point as SEC 1 has it, uncompressed; 32 bytes; an `RSAPublicKey` in DER; or the encoding of ML-KEM or ML-DSA.
+    /// A point as SEC 1 has it, uncompressed; 32 bytes; an `RSAPublicKey` in DER; or the encoding of ML-KEM, ML-DSA or SLH-DSA.
     bytes: Vec<u8>,
 }
 
@@ -211,7 +107,8 @@ fn contains_pem(text: &[u8]) -> bool {
 
 impl Key {
     /// Takes the bytes of a key: those of a secret key; a scalar of a curve in big-endian order, or the seed of Ed25519; an
-    /// `RSAPrivateKey` in DER; or the seed or the expanded key of ML-KEM (FIPS 203 §7.1) or ML-DSA (FIPS 204 §7.2).
+    /// `RSAPrivateKey` in DER; the seed or the expanded key of ML-KEM (FIPS 203 §7.1) or ML-DSA (FIPS 204 §7.2); or the private key of SLH-DSA (FIPS
+    /// 205 §9.1) or its three seeds, which become that key.
     ///
     /// # Errors
     /// [`Error::Key`] when they are no key of that kind.
@@ -236,9 +133,10 @@ impl Key {
             | Kind::MlKem1024
             | Kind::MlDsa44
             | Kind::MlDsa65
-            | Kind::MlDsa87 => {
-                let set = lattice::set_of(kind).expect("these kinds have a parameter set");
-                set.public(features, secret).map(|_| ())?;
+            | Kind::MlDsa87
+            | Kind::SlhDsa(_) => {
+                let set = post_quantum::set_of(kind).expect("these kinds have a parameter set");
+                return Ok(Key { kind, secret: set.kept(features, secret)? });
             }
         }
         Ok(Key { kind, secret: Zeroizing::new(secret.to_vec()) })
@@ -286,6 +184,11 @@ impl Key {
             Kind::Rsa => (&[2048, 3072, 4096], 3072),
             Kind::MlKem512 | Kind::MlKem768 | Kind::MlKem1024 => (&[512], 512),
             Kind::MlDsa44 | Kind::MlDsa65 | Kind::MlDsa87 => (&[256], 256),
+            Kind::SlhDsa(set) => match set.node_len() {
+                16 => (&[512], 512),
+                24 => (&[768], 768),
+                _ => (&[1024], 1024),
+            },
         };
         let bits = bits.unwrap_or(usual);
         let is_hmac = kind == Kind::Hmac && (128..=8192).contains(&bits) && bits.is_multiple_of(8);
@@ -296,6 +199,10 @@ impl Key {
             return Err(bad(format!("{kind} of {bits} bits; it takes {takes}")));
         }
         let secret = match kind {
+            Kind::SlhDsa(set) => {
+                let key = slhdsa::PrivateKey::generate(features, set, &mut System);
+                key.map_err(publickey_error)?.to_bytes()
+            }
             Kind::Rsa => {
                 let key = rsa::PrivateKey::generate(features, bits, 65_537, &mut System);
                 let mut der = Zeroizing::new(vec![0; rsa::MAX_PRIVATE_DER]);
@@ -330,7 +237,8 @@ impl Key {
         &self.secret
     }
 
-    /// Returns the length of the key in bits: that of the modulus or of the curve's order, where there is one, and that of the seed of ML-KEM and ML-DSA.
+    /// Returns the length of the key in bits: that of the modulus or of the curve's order, where there is one, that of the seed of ML-KEM and ML-DSA, and that
+    /// of the private key of SLH-DSA.
     ///
     /// # Errors
     /// [`Error::Key`] for a key of RSA that is none, which can't be.
@@ -338,7 +246,7 @@ impl Key {
         match (self.kind, self.kind.curve()) {
             (Kind::Rsa, _) => Ok(rsa_key(features, &self.secret)?.public_key().bits()),
             (_, Some(curve)) => Ok(curve.bits()),
-            (kind, None) => Ok(8 * lattice::set_of(kind).map_or(self.secret.len(), |set| set.seed_len())),
+            (kind, None) => Ok(post_quantum::set_of(kind).map_or(8 * self.secret.len(), |set| set.bits())),
         }
     }
 
@@ -367,7 +275,7 @@ impl Key {
                 let key = x25519::PrivateKey::new(features, &self.secret).map_err(publickey_error)?;
                 key.public_key().as_bytes().to_vec()
             }
-            (kind, _) => match lattice::set_of(kind) {
+            (kind, _) => match post_quantum::set_of(kind) {
                 Some(set) => set.public(features, &self.secret)?,
                 None => return Err(bad(format!("{kind} has no public keys: the same key does both"))),
             },
@@ -398,8 +306,8 @@ impl Key {
 }
 
 impl PublicKey {
-    /// Takes the bytes of a public key: a point as SEC 1 has it, 32 bytes of Ed25519 or X25519, an `RSAPublicKey` in DER, or the encoding of ML-KEM or
-    /// ML-DSA.
+    /// Takes the bytes of a public key: a point as SEC 1 has it, 32 bytes of Ed25519 or X25519, an `RSAPublicKey` in DER, or the encoding of ML-KEM,
+    /// ML-DSA or SLH-DSA.
     ///
     /// # Errors
     /// [`Error::Key`] when they are no public key of that kind.
@@ -414,7 +322,7 @@ impl PublicKey {
                 point.to_bytes().to_vec()
             }
             (Kind::Ed25519 | Kind::X25519, _) if bytes.len() == 32 => bytes.to_vec(),
-            _ => match lattice::set_of(kind) {
+            _ => match post_quantum::set_of(kind) {
                 Some(set) => set.check_public(features, bytes).map(|()| bytes.to_vec())?,
                 None => return Err(bad(format!("no public key of {kind}"))),
             },
@@ -452,7 +360,8 @@ impl PublicKey {
         asn1::read_spki(features, der)
     }
 
-    /// Writes the key in a form: as `SubjectPublicKeyInfo` in PEM or DER, as a JSON Web Key, or the bytes of Ed25519, X25519, ML-KEM and ML-DSA alone.
+    /// Writes the key in a form: as `SubjectPublicKeyInfo` in PEM or DER, as a JSON Web Key, or the bytes of Ed25519, X25519, ML-KEM,
+    /// ML-DSA and SLH-DSA alone.
     ///
     /// # Errors
     /// [`Error::Key`] when the form has no such keys.
@@ -463,7 +372,7 @@ impl PublicKey {
             (Form::Jwk, _) => jwk::write_public(self),
             (Form::Traditional, Kind::Rsa) => Ok(pem::write("RSA PUBLIC KEY", &self.bytes).to_vec()),
             (Form::Raw, Kind::Ed25519 | Kind::X25519) => Ok(self.bytes.clone()),
-            (Form::Raw, kind) if lattice::set_of(kind).is_some() => Ok(self.bytes.clone()),
+            (Form::Raw, kind) if post_quantum::set_of(kind).is_some() => Ok(self.bytes.clone()),
             (form, kind) => Err(bad(format!("the form {form:?} has no public keys of {kind}; write PEM"))),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Ref. PKCS #11 v3.2 §6.
 
-pub mod lattices;
+pub mod contexts;
 pub mod parameters;
 pub mod tls;
 pub mod wrapping;
@@ -11,7 +11,7 @@ use cryptoki_sys::*;
 use millstream::hash::Hash;
 use millstream::keywrap::Form;
 use millstream::publickey::mldsa::Prehash;
-use millstream::publickey::{mldsa, mlkem};
+use millstream::publickey::{mldsa, mlkem, slhdsa};
 
 use crate::object::kind::Kind;
 use crate::object::purpose::AesMode;
@@ -58,6 +58,10 @@ pub enum Way {
     MlDsa,
     /// HashML-DSA with a digest that is computed here; none for one that the program gives.
     HashMlDsa(Option<Prehash>),
+    /// SLH-DSA of the message itself.
+    SlhDsa,
+    /// HashSLH-DSA with a digest that is computed here; none for one that the program gives.
+    HashSlhDsa(Option<Prehash>),
     /// Encapsulation with ML-KEM.
     MlKem,
     /// ECDH and X25519.
@@ -87,8 +91,8 @@ pub enum Way {
     MakeRsa,
     /// A new key pair on a curve of that type.
     MakeCurve(CK_KEY_TYPE),
-    /// A new key pair of ML-KEM or ML-DSA.
-    MakeLattice(CK_KEY_TYPE),
+    /// A new key pair of ML-KEM, ML-DSA or SLH-DSA, of a parameter set.
+    MakeOfSet(CK_KEY_TYPE),
 }
 
 /// A mechanism.
@@ -99,7 +103,7 @@ pub struct Row {
     /// The operation.
     pub way: Way,
     /// The shortest and the longest key, in the unit of the standard: bits for RSA, curves and generic secrets, bytes for ciphers and for the
-    /// public keys of ML-KEM and ML-DSA.
+    /// public keys of ML-KEM, ML-DSA and SLH-DSA.
     pub keys: (CK_ULONG, CK_ULONG),
     /// The uses that are allowed, as `CKF_` flags.
     pub flags: CK_FLAGS,
@@ -123,6 +127,8 @@ const ML_KEM: (CK_ULONG, CK_ULONG) =
     (mlkem::Set::MlKem512.public_key_len() as CK_ULONG, mlkem::Set::MlKem1024.public_key_len() as CK_ULONG);
 const ML_DSA: (CK_ULONG, CK_ULONG) =
     (mldsa::Set::MlDsa44.public_key_len() as CK_ULONG, mldsa::Set::MlDsa87.public_key_len() as CK_ULONG);
+const SLH_DSA: (CK_ULONG, CK_ULONG) =
+    (slhdsa::Set::Sha2_128s.public_key_len() as CK_ULONG, slhdsa::MAX_PUBLIC_KEY as CK_ULONG);
 const TLS: (CK_ULONG, CK_ULONG) = (tls::MASTER as CK_ULONG, tls::MASTER as CK_ULONG);
 
 const fn row(mechanism: CK_MECHANISM_TYPE, way: Way, keys: (CK_ULONG, CK_ULONG), flags: CK_FLAGS) -> Row {
@@ -150,6 +156,11 @@ const fn signatures(hash: Hash, [pkcs1, pss, ecdsa]: [CK_MECHANISM_TYPE; 3]) -> 
 /// HashML-DSA with a digest that is computed here.
 const fn prehash(mechanism: CK_MECHANISM_TYPE, function: Prehash) -> Row {
     row(mechanism, Way::HashMlDsa(Some(function)), ML_DSA, SIGNS)
+}
+
+/// HashSLH-DSA with a digest that is computed here.
+const fn slh_prehash(mechanism: CK_MECHANISM_TYPE, function: Prehash) -> Row {
+    row(mechanism, Way::HashSlhDsa(Some(function)), SLH_DSA, SIGNS)
 }
 
 const HASHES: &[[Row; 3]] = &[
@@ -211,6 +222,18 @@ const OTHERS: &[Row] = &[
     prehash(CKM_HASH_ML_DSA_SHA3_512, Prehash::Sha3_512),
     prehash(CKM_HASH_ML_DSA_SHAKE128, Prehash::Shake128),
     prehash(CKM_HASH_ML_DSA_SHAKE256, Prehash::Shake256),
+    row(CKM_SLH_DSA, Way::SlhDsa, SLH_DSA, SIGNS),
+    row(CKM_HASH_SLH_DSA, Way::HashSlhDsa(None), SLH_DSA, SIGNS),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA224, Prehash::Sha224),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA256, Prehash::Sha256),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA384, Prehash::Sha384),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA512, Prehash::Sha512),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA3_224, Prehash::Sha3_224),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA3_256, Prehash::Sha3_256),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA3_384, Prehash::Sha3_384),
+    slh_prehash(CKM_HASH_SLH_DSA_SHA3_512, Prehash::Sha3_512),
+    slh_prehash(CKM_HASH_SLH_DSA_SHAKE128, Prehash::Shake128),
+    slh_prehash(CKM_HASH_SLH_DSA_SHAKE256, Prehash::Shake256),
     row(CKM_ML_KEM, Way::MlKem, ML_KEM, CKF_ENCAPSULATE | CKF_DECAPSULATE),
     row(CKM_ECDH1_DERIVE, Way::Ecdh, (255, 521), CKF_DERIVE | CURVES),
     row(CKM_ECDH1_COFACTOR_DERIVE, Way::Ecdh, (255, 521), CKF_DERIVE | CURVES),
@@ -263,8 +286,9 @@ const OTHERS: &[Row] = &[
         EC255,
         CKF_GENERATE_KEY_PAIR | EDWARDS,
     ),
-    row(CKM_ML_KEM_KEY_PAIR_GEN, Way::MakeLattice(CKK_ML_KEM), ML_KEM, CKF_GENERATE_KEY_PAIR),
-    row(CKM_ML_DSA_KEY_PAIR_GEN, Way::MakeLattice(CKK_ML_DSA), ML_DSA, CKF_GENERATE_KEY_PAIR),
+    row(CKM_ML_KEM_KEY_PAIR_GEN, Way::MakeOfSet(CKK_ML_KEM), ML_KEM, CKF_GENERATE_KEY_PAIR),
+    row(CKM_ML_DSA_KEY_PAIR_GEN, Way::MakeOfSet(CKK_ML_DSA), ML_DSA, CKF_GENERATE_KEY_PAIR),
+    row(CKM_SLH_DSA_KEY_PAIR_GEN, Way::MakeOfSet(CKK_SLH_DSA), SLH_DSA, CKF_GENERATE_KEY_PAIR),
 ];
 
 /// Returns every mechanism.
@@ -308,6 +332,7 @@ impl Way {
             Way::Ecdsa(_) => matches!(kind, Kind::Curve(_)),
             Way::Eddsa => kind == Kind::Ed25519,
             Way::MlDsa | Way::HashMlDsa(_) => matches!(kind, Kind::MlDsa(_)),
+            Way::SlhDsa | Way::HashSlhDsa(_) => matches!(kind, Kind::SlhDsa(_)),
             Way::MlKem => matches!(kind, Kind::MlKem(_)),
             Way::Ecdh => matches!(kind, Kind::Curve(_) | Kind::X25519),
             _ => matches!(kind, Kind::Secret(_)),

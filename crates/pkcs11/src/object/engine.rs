@@ -9,7 +9,7 @@ use millstream::hmac::HmacKey;
 use millstream::keywrap::KeyWrap;
 use millstream::modes::{BlockMode, Direction};
 use millstream::publickey::weierstrass::{self, Curve};
-use millstream::publickey::{ed25519, mldsa, mlkem, rsa, x25519};
+use millstream::publickey::{ed25519, mldsa, mlkem, rsa, slhdsa, x25519};
 use millstream::{Features, InOut, aes, des};
 
 use super::attributes::Attributes;
@@ -65,6 +65,10 @@ pub enum Engine {
     MlDsa(Box<mldsa::PrivateKey>),
     /// A public key of ML-DSA.
     MlDsaPublic(Box<mldsa::PublicKey>),
+    /// A private key of SLH-DSA.
+    SlhDsa(Box<slhdsa::PrivateKey>),
+    /// A public key of SLH-DSA.
+    SlhDsaPublic(Box<slhdsa::PublicKey>),
     /// A key in the service.
     Remote(Remote),
 }
@@ -130,6 +134,7 @@ impl Engine {
             Kind::X25519 => Engine::X25519(x25519::PrivateKey::new(features, secret)?),
             Kind::MlKem(set) => Engine::MlKem(Box::new(mlkem::PrivateKey::new(features, set, secret)?)),
             Kind::MlDsa(set) => Engine::MlDsa(Box::new(mldsa::PrivateKey::new(features, set, secret)?)),
+            Kind::SlhDsa(set) => Engine::SlhDsa(Box::new(slhdsa::PrivateKey::new(features, set, secret)?)),
             Kind::Secret(_) => return wrong_type(),
         })
     }
@@ -159,6 +164,9 @@ impl Engine {
             }
             Kind::MlDsa(set) => {
                 Engine::MlDsaPublic(Box::new(mldsa::PublicKey::new(features, set, value(CKA_VALUE)?)?))
+            }
+            Kind::SlhDsa(set) => {
+                Engine::SlhDsaPublic(Box::new(slhdsa::PublicKey::new(features, set, value(CKA_VALUE)?)?))
             }
             Kind::X25519 | Kind::Secret(_) => return wrong_type(),
         })

@@ -68,8 +68,10 @@ fn algorithm(purpose: Purpose, kind: Kind) -> Outcome<Algorithm> {
         (Purpose::ChaCha, _) => Algorithm::ChaCha20Poly1305,
         (Purpose::Des3(true), _) => Algorithm::DesCbc,
         (Purpose::Des3(false), _) => Algorithm::DesEcb,
-        // The service has no operation for it, and the key does not come here.
-        (Purpose::Wrap(_), _) => return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED),
+        // The service has no operation for these, and the key does not come here.
+        (Purpose::Wrap(_), _) | (Purpose::Pair, Kind::SlhDsa(_)) => {
+            return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED);
+        }
         (Purpose::Pair, Kind::Rsa) => Algorithm::Rsa,
         (Purpose::Pair, Kind::Curve(Curve::P256)) => Algorithm::P256,
         (Purpose::Pair, Kind::Curve(Curve::P384)) => Algorithm::P384,

@@ -1,10 +1,10 @@
 //! The kinds of keys: their type and curve or parameter set in the standard's numbers, and their names in a store.
 //!
-//! Ref. PKCS #11 v3.2 §6 (types, parameter sets of ML-KEM and ML-DSA), RFC 5480 §2.1.1 and RFC 8410 §3 (curves).
+//! Ref. PKCS #11 v3.2 §6 (types, parameter sets of ML-KEM, ML-DSA and SLH-DSA), RFC 5480 §2.1.1 and RFC 8410 §3 (curves).
 
 use cryptoki_sys::*;
 use millstream::publickey::weierstrass::Curve;
-use millstream::publickey::{mldsa, mlkem};
+use millstream::publickey::{mldsa, mlkem, slhdsa};
 use millstream_files::key::Kind as FileKind;
 
 use super::attributes::Attributes;
@@ -27,6 +27,8 @@ pub enum Kind {
     MlKem(mlkem::Set),
     /// ML-DSA.
     MlDsa(mldsa::Set),
+    /// SLH-DSA.
+    SlhDsa(slhdsa::Set),
 }
 
 /// The types of secret keys: their names in a store, their lengths in bytes, and the length to assume when a template has none.
@@ -77,6 +79,22 @@ const LATTICES: [(Kind, FileKind, CK_ULONG); 6] = [
     (Kind::MlDsa(mldsa::Set::MlDsa87), FileKind::MlDsa87, CKP_ML_DSA_87),
 ];
 
+/// The numbers of the parameter sets of SLH-DSA.
+const HASHES: [(slhdsa::Set, CK_ULONG); 12] = [
+    (slhdsa::Set::Sha2_128s, CKP_SLH_DSA_SHA2_128S),
+    (slhdsa::Set::Shake128s, CKP_SLH_DSA_SHAKE_128S),
+    (slhdsa::Set::Sha2_128f, CKP_SLH_DSA_SHA2_128F),
+    (slhdsa::Set::Shake128f, CKP_SLH_DSA_SHAKE_128F),
+    (slhdsa::Set::Sha2_192s, CKP_SLH_DSA_SHA2_192S),
+    (slhdsa::Set::Shake192s, CKP_SLH_DSA_SHAKE_192S),
+    (slhdsa::Set::Sha2_192f, CKP_SLH_DSA_SHA2_192F),
+    (slhdsa::Set::Shake192f, CKP_SLH_DSA_SHAKE_192F),
+    (slhdsa::Set::Sha2_256s, CKP_SLH_DSA_SHA2_256S),
+    (slhdsa::Set::Shake256s, CKP_SLH_DSA_SHAKE_256S),
+    (slhdsa::Set::Sha2_256f, CKP_SLH_DSA_SHA2_256F),
+    (slhdsa::Set::Shake256f, CKP_SLH_DSA_SHAKE_256F),
+];
+
 impl Kind {
     /// Returns the kind that a key's attributes say.
     ///
@@ -100,6 +118,11 @@ impl Kind {
                 let row = LATTICES.iter().find(fits).ok_or(Refusal(CKR_PARAMETER_SET_NOT_SUPPORTED))?;
                 Ok(row.0)
             }
+            CKK_SLH_DSA => {
+                let number = attributes.number(CKA_PARAMETER_SET)?.ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+                let row = HASHES.iter().find(|row| row.1 == number);
+                Ok(Kind::SlhDsa(row.ok_or(Refusal(CKR_PARAMETER_SET_NOT_SUPPORTED))?.0))
+            }
             number if SECRETS.iter().any(|row| row.0 == number) => Ok(Kind::Secret(number)),
             _ => refuse(CKR_ATTRIBUTE_VALUE_INVALID),
         }
@@ -117,14 +140,17 @@ impl Kind {
 
     /// Returns `CKA_PARAMETER_SET` of the kind.
     pub fn parameter_set(self) -> Option<CK_ULONG> {
-        LATTICES.iter().find(|row| row.0 == self).map(|row| row.2)
+        match self {
+            Kind::SlhDsa(set) => HASHES.iter().find(|row| row.0 == set).map(|row| row.1),
+            _ => LATTICES.iter().find(|row| row.0 == self).map(|row| row.2),
+        }
     }
 
     /// Returns the attribute that says the curve or the parameter set of keys of a type; none for other types.
     pub fn domain_of(key_type: CK_KEY_TYPE) -> Option<CK_ATTRIBUTE_TYPE> {
         match key_type {
             CKK_EC | CKK_EC_EDWARDS | CKK_EC_MONTGOMERY => Some(CKA_EC_PARAMS),
-            CKK_ML_KEM | CKK_ML_DSA => Some(CKA_PARAMETER_SET),
+            CKK_ML_KEM | CKK_ML_DSA | CKK_SLH_DSA => Some(CKA_PARAMETER_SET),
             _ => None,
         }
     }
@@ -154,6 +180,7 @@ impl Kind {
             Kind::X25519 => CKK_EC_MONTGOMERY,
             Kind::MlKem(_) => CKK_ML_KEM,
             Kind::MlDsa(_) => CKK_ML_DSA,
+            Kind::SlhDsa(_) => CKK_SLH_DSA,
         }
     }
 
@@ -167,6 +194,7 @@ impl Kind {
             Kind::Curve(Curve::P521) => Some(FileKind::P521),
             Kind::Ed25519 => Some(FileKind::Ed25519),
             Kind::X25519 => Some(FileKind::X25519),
+            Kind::SlhDsa(set) => Some(FileKind::SlhDsa(set)),
             Kind::MlKem(_) | Kind::MlDsa(_) => LATTICES.iter().find(|row| row.0 == self).map(|row| row.1),
         }
     }
@@ -188,6 +216,7 @@ impl Kind {
         secret.or_else(|| {
             let pairs = [Kind::Rsa, Kind::Ed25519, Kind::X25519];
             let pairs = pairs.into_iter().chain(Curve::ALL.map(Kind::Curve)).chain(LATTICES.map(|row| row.0));
+            let pairs = pairs.chain(slhdsa::Set::ALL.map(Kind::SlhDsa));
             pairs.into_iter().find(|kind| kind.name() == name)
         })
     }

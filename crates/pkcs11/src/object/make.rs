@@ -129,7 +129,7 @@ pub fn public_key(
     origin: Origin<'_>,
 ) -> Outcome<Draft> {
     of_class(&mut given, CKO_PUBLIC_KEY)?;
-    // Only keys on lattices have a public value, and parameter sets.
+    // Only keys of ML-KEM, ML-DSA and SLH-DSA have a public value, and parameter sets.
     let is_other = kind.parameter_set().is_none()
         && [CKA_VALUE, CKA_PARAMETER_SET].iter().any(|other| given.get(*other).is_some());
     demand(!is_other, CKR_ATTRIBUTE_TYPE_INVALID)?;
@@ -198,8 +198,8 @@ pub fn set_public(features: Features, given: &mut Attributes, kind: Kind, bytes:
     kind.set_domain(given);
     match kind {
         // A private key's value is its secret.
-        Kind::MlKem(_) | Kind::MlDsa(_) if given.class() != CKO_PUBLIC_KEY => {}
-        Kind::MlKem(_) | Kind::MlDsa(_) => given.set(CKA_VALUE, public.as_bytes()),
+        Kind::MlKem(_) | Kind::MlDsa(_) | Kind::SlhDsa(_) if given.class() != CKO_PUBLIC_KEY => {}
+        Kind::MlKem(_) | Kind::MlDsa(_) | Kind::SlhDsa(_) => given.set(CKA_VALUE, public.as_bytes()),
         Kind::Curve(_) | Kind::Ed25519 | Kind::X25519 => {
             given.set(CKA_EC_POINT, &der::octet_string(public.as_bytes()));
         }
@@ -230,13 +230,19 @@ fn public_bytes(features: Features, kind: Kind, given: &Attributes) -> Outcome<V
         }
         Kind::Curve(curve) => point(&[1 + 2 * curve.bytes(), 1 + curve.bytes()]),
         Kind::Ed25519 | Kind::X25519 => point(&[32]),
-        Kind::MlKem(_) | Kind::MlDsa(_) => given.required(CKA_VALUE).map(<[u8]>::to_vec),
+        Kind::MlKem(_) | Kind::MlDsa(_) | Kind::SlhDsa(_) => given.required(CKA_VALUE).map(<[u8]>::to_vec),
         Kind::Secret(_) => refuse(CKR_TEMPLATE_INCONSISTENT),
     }
 }
 
 /// Takes the bytes of a private key out of its attributes.
 fn private_bytes(features: Features, kind: Kind, given: &mut Attributes) -> Outcome<Secret> {
+    if let Kind::SlhDsa(set) = kind {
+        // The seeds alone, which key files take too, are no value.
+        let value = given.take(CKA_VALUE).ok_or(Refusal(CKR_TEMPLATE_INCOMPLETE))?;
+        demand(value.len() == set.private_key_len(), CKR_ATTRIBUTE_VALUE_INVALID)?;
+        return Ok(value);
+    }
     if kind.parameter_set().is_some() {
         return seed_or_value(features, kind, given);
     }

@@ -141,7 +141,7 @@ pub fn generate_pair(
     let mut private = Attributes::from_template(private)?;
     let key_type = match row.way {
         Way::MakeRsa => CKK_RSA,
-        Way::MakeCurve(key_type) | Way::MakeLattice(key_type) => key_type,
+        Way::MakeCurve(key_type) | Way::MakeOfSet(key_type) => key_type,
         _ => return refuse(CKR_MECHANISM_INVALID),
     };
     for half in [&mut public, &mut private] {
@@ -160,6 +160,8 @@ pub fn generate_pair(
     demand(Kind::of(&private)? == kind, CKR_TEMPLATE_INCONSISTENT)?;
     let origin = Origin { made_by: Some(mechanism.kind), from: None };
     if token_makes && private.flag(CKA_TOKEN)? == Some(true) {
+        // The service could keep the key, and not sign with it.
+        demand(!matches!(kind, Kind::SlhDsa(_)), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
         let bits = if kind == Kind::Rsa { rsa_size(&mut public)? } else { (0, USUAL_EXPONENT) };
         // The service makes keys with the usual exponent alone.
         demand(bits.1 == USUAL_EXPONENT, CKR_ATTRIBUTE_VALUE_INVALID)?;

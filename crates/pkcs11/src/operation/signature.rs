@@ -20,7 +20,7 @@ use millstream::{Features, MlDsaInput, SignatureScheme, SystemRandom};
 use super::cipher::padded;
 use super::tls;
 use crate::abi::Mechanism;
-use crate::mechanism::lattices::MlDsa;
+use crate::mechanism::contexts::InContext;
 use crate::mechanism::parameters::{self, Eddsa};
 use crate::mechanism::tls::Mac;
 use crate::mechanism::{Row, Way};
@@ -55,7 +55,8 @@ pub enum Signer {
     RsaPss(rsa::Pss),
     Ecdsa(Option<Hash>),
     Eddsa(Eddsa),
-    MlDsa(MlDsa),
+    MlDsa(InContext),
+    SlhDsa(InContext),
 }
 
 /// The input so far.
@@ -109,7 +110,8 @@ pub fn purpose(way: Way, mechanism: &Mechanism<'_>) -> Outcome<Purpose> {
         Way::Hmac(hash, _) => Purpose::Hmac(hash),
         Way::Cmac(_) => Purpose::Cmac,
         Way::RsaPkcs | Way::RsaRaw | Way::RsaHashed(_) | Way::RsaPss(_) => Purpose::Pair,
-        Way::Ecdsa(_) | Way::Eddsa | Way::MlDsa | Way::HashMlDsa(_) => Purpose::Pair,
+        Way::Ecdsa(_) | Way::Eddsa => Purpose::Pair,
+        Way::MlDsa | Way::HashMlDsa(_) | Way::SlhDsa | Way::HashSlhDsa(_) => Purpose::Pair,
         _ => return refuse(CKR_MECHANISM_INVALID),
     })
 }
@@ -152,10 +154,14 @@ impl Signing {
                 (Signer::RsaPss(pss), hash.map_or_else(whole, hashed))
             }
             (Way::Eddsa, _) => (Signer::Eddsa(parameters::eddsa(mechanism)?), whole()),
-            (Way::MlDsa, _) => (Signer::MlDsa(MlDsa::read(mechanism, None, signs)?), whole()),
-            (Way::HashMlDsa(None), _) => (Signer::MlDsa(MlDsa::of_digest(mechanism, signs)?), whole()),
-            (Way::HashMlDsa(Some(function)), _) => {
-                let signer = Signer::MlDsa(MlDsa::read(mechanism, Some(function), signs)?);
+            (Way::MlDsa, _) => (Signer::MlDsa(InContext::read(mechanism, None, signs)?), whole()),
+            (Way::HashMlDsa(None), _) => (Signer::MlDsa(InContext::of_digest(mechanism, signs)?), whole()),
+            (Way::SlhDsa, _) => (Signer::SlhDsa(InContext::read(mechanism, None, signs)?), whole()),
+            (Way::HashSlhDsa(None), _) => (Signer::SlhDsa(InContext::of_digest(mechanism, signs)?), whole()),
+            (way @ (Way::HashMlDsa(Some(function)) | Way::HashSlhDsa(Some(function))), _) => {
+                let form = InContext::read(mechanism, Some(function), signs)?;
+                let is_of_lattices = matches!(way, Way::HashMlDsa(_));
+                let signer = if is_of_lattices { Signer::MlDsa(form) } else { Signer::SlhDsa(form) };
                 let shaken = |xof| Input::Shake(Box::new(Shake::new(features, xof)), function.digest_len());
                 let input = function.hash().map(hashed).or_else(|| function.xof().map(shaken));
                 (signer, input.ok_or(Refusal(CKR_MECHANISM_INVALID))?)
@@ -185,6 +191,8 @@ impl Signing {
             (_, Engine::CurvePublic(key)) => 2 * key.curve().bytes(),
             (_, Engine::MlDsa(key)) => key.set().signature_len(),
             (_, Engine::MlDsaPublic(key)) => key.set().signature_len(),
+            (_, Engine::SlhDsa(key)) => key.set().signature_len(),
+            (_, Engine::SlhDsaPublic(key)) => key.set().signature_len(),
             (Signer::MlDsa(_), Engine::Remote(key)) => key.size(),
             (Signer::Ecdsa(_), Engine::Remote(key)) => 2 * key.size(),
             (_, Engine::Remote(key)) if key.is_rsa() => key.size(),
@@ -287,7 +295,11 @@ impl Signing {
             }
             (Signer::MlDsa(form), Engine::MlDsaPublic(key)) => {
                 form.check(&input)?;
-                key.verify_by(form.scheme(), &input, signature).map_err(invalid)
+                key.verify_by(form.ml_dsa(), &input, signature).map_err(invalid)
+            }
+            (Signer::SlhDsa(form), Engine::SlhDsaPublic(key)) => {
+                form.check(&input)?;
+                key.verify_by(form.slh_dsa(), &input, signature).map_err(invalid)
             }
             _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
         }
@@ -356,7 +368,7 @@ impl Prepared {
             Signer::Ecdsa(_) if self.input.is_empty() => return None,
             Signer::Ecdsa(_) => SignatureScheme::Ecdsa { hash: self.ecdsa_hash(), deterministic: false },
             Signer::Eddsa(Eddsa::Pure) => SignatureScheme::Ed25519,
-            Signer::Mac(_) | Signer::Finished(_) | Signer::Eddsa(_) => return None,
+            Signer::Mac(_) | Signer::Finished(_) | Signer::Eddsa(_) | Signer::SlhDsa(_) => return None,
         })
     }
 
@@ -370,7 +382,7 @@ impl Prepared {
             // The message's representative: messages may be longer than what travels, and contexts stay here.
             (Signer::MlDsa(form), Engine::Remote(key)) => {
                 form.check(&self.input)?;
-                Cow::Owned(key.representative(form.scheme(), &self.input)?.to_vec())
+                Cow::Owned(key.representative(form.ml_dsa(), &self.input)?.to_vec())
             }
             _ => Cow::Borrowed(&self.input),
         })
@@ -412,9 +424,17 @@ impl Prepared {
             (Signer::MlDsa(form), Engine::MlDsa(key)) => {
                 form.check(input)?;
                 return Ok(if form.deterministic {
-                    key.sign_deterministic(form.scheme(), input)?
+                    key.sign_deterministic(form.ml_dsa(), input)?
                 } else {
-                    key.sign_by(form.scheme(), input, &mut SystemRandom)?
+                    key.sign_by(form.ml_dsa(), input, &mut SystemRandom)?
+                });
+            }
+            (Signer::SlhDsa(form), Engine::SlhDsa(key)) => {
+                form.check(input)?;
+                return Ok(if form.deterministic {
+                    key.sign_deterministic(form.slh_dsa(), input)?
+                } else {
+                    key.sign_by(form.slh_dsa(), input, &mut SystemRandom)?
                 });
             }
             _ => return refuse(CKR_KEY_TYPE_INCONSISTENT),

@@ -53,6 +53,7 @@ pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
         // The bits of the seed, whichever form the key has.
         Some(Kind::MlKem(_)) => 8 * mlkem::SEED as u32,
         Some(Kind::MlDsa(_)) => 8 * mldsa::SEED as u32,
+        Some(Kind::SlhDsa(set)) => 8 * set.private_key_len() as u32,
         Some(Kind::Rsa) => {
             let modulus = attributes.get(CKA_MODULUS).unwrap_or_default();
             let zeros = modulus.first().map_or(0, |first| first.leading_zeros());

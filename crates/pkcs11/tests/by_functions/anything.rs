@@ -17,9 +17,13 @@ fn any_bytes_are_refused_or_taken() {
         let session = module.log_in();
         let (public, private) = module.pair(session, &[]);
         let client = Client { module, session };
-        let lattices = [CKM_ML_KEM_KEY_PAIR_GEN, CKM_ML_DSA_KEY_PAIR_GEN]
-            .map(|kind| client.pair(kind, &[number(CKA_PARAMETER_SET, CKP_ML_KEM_512)], &[]).unwrap());
-        let [[for_kem, kem], [for_dsa, dsa]] = lattices;
+        let pairs = [
+            (CKM_ML_KEM_KEY_PAIR_GEN, CKP_ML_KEM_512),
+            (CKM_ML_DSA_KEY_PAIR_GEN, CKP_ML_DSA_44),
+            (CKM_SLH_DSA_KEY_PAIR_GEN, CKP_SLH_DSA_SHA2_128F),
+        ]
+        .map(|(kind, set)| client.pair(kind, &[number(CKA_PARAMETER_SET, set)], &[]).unwrap());
+        let [[for_kem, kem], [for_dsa, dsa], [for_slh_dsa, slh_dsa]] = pairs;
         let secret = module.generate(session, CKM_AES_KEY_GEN, &[number(CKA_VALUE_LEN, 32)]);
         let mut mechanisms = vec![0; 200];
         let mut count = 200;
@@ -30,8 +34,8 @@ fn any_bytes_are_refused_or_taken() {
             move |most: usize| random.bytes(4).iter().fold(0, |n, byte| n * 256 + usize::from(*byte)) % most;
         // Parameters point here, to more bytes than any length in them says.
         let mut room = vec![4u8; 8192];
-        let mut out = [0u8; 5000];
-        let (mut answered, mut of_lattices) = ([0usize; 2], 0);
+        let mut out = [0u8; 17_088];
+        let (mut answered, mut of_sets) = ([0usize; 2], 0);
         for _ in 0..200_000 {
             let kind = mechanisms[below(mechanisms.len())];
             let lengths = [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 96];
@@ -50,6 +54,8 @@ fn any_bytes_are_refused_or_taken() {
                 CKM_EDDSA => &[2],
                 CKM_ML_DSA | CKM_HASH_ML_DSA => &[1],
                 CKM_HASH_ML_DSA_SHA224..=CKM_HASH_ML_DSA_SHAKE256 => &[1],
+                CKM_SLH_DSA | CKM_HASH_SLH_DSA => &[1],
+                CKM_HASH_SLH_DSA_SHA224..=CKM_HASH_SLH_DSA_SHAKE256 => &[1],
                 CKM_TLS12_MASTER_KEY_DERIVE | CKM_TLS12_MASTER_KEY_DERIVE_DH => &[0, 2, 4],
                 CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE | CKM_TLS12_EXTENDED_MASTER_KEY_DERIVE_DH => &[1, 3],
                 CKM_TLS12_KEY_AND_MAC_DERIVE | CKM_TLS12_KEY_SAFE_DERIVE => &[4, 6, 8],
@@ -110,7 +116,7 @@ fn any_bytes_are_refused_or_taken() {
                 })
                 .collect();
             let any = below(9) as CK_OBJECT_HANDLE;
-            let keys = [public, private, secret, for_kem, kem, for_dsa, dsa, 0, any];
+            let keys = [public, private, secret, for_kem, kem, for_dsa, dsa, for_slh_dsa, slh_dsa, 0, any];
             let (key, other) = (keys[below(keys.len())], keys[below(keys.len())]);
             let (at, count) = (template.as_mut_ptr(), template.len() as CK_ULONG);
             let (mut made, mut made_too) = (0, 0);
@@ -209,9 +215,10 @@ fn any_bytes_are_refused_or_taken() {
             };
             assert_ne!(value, CKR_GENERAL_ERROR, "{:#x}: {words:x?}", mechanism.mechanism);
             answered[usize::from(value == CKR_OK)] += 1;
-            let is_lattice =
-                matches!(function, 17 | 18) || [for_dsa, dsa].contains(&key) && matches!(function, 2 | 3);
-            of_lattices += usize::from(value == CKR_OK && is_lattice);
+            let signers = [for_dsa, dsa, for_slh_dsa, slh_dsa];
+            let is_of_set =
+                matches!(function, 17 | 18) || signers.contains(&key) && matches!(function, 2 | 3);
+            of_sets += usize::from(value == CKR_OK && is_of_set);
             let data = below(200) as CK_ULONG;
             let values = [
                 call!(module, C_Encrypt, session, input, data, out.as_mut_ptr(), &mut out_len),
@@ -227,10 +234,7 @@ fn any_bytes_are_refused_or_taken() {
                 call!(module, C_DestroyObject, session, made);
             }
         }
-        assert!(
-            answered[0] > 10_000 && answered[1] > 2000 && of_lattices > 20,
-            "{answered:?}, {of_lattices}"
-        );
+        assert!(answered[0] > 10_000 && answered[1] > 2000 && of_sets > 20, "{answered:?}, {of_sets}");
         module.sign(session, private).unwrap();
     });
 }

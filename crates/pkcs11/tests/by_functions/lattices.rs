@@ -88,7 +88,7 @@ impl Client {
     ) -> Result<Vec<u8>, CK_RV> {
         let (module, session) = (self.module, self.session);
         answer(call!(module, C_SignInit, session, &mut mechanism, key), ())?;
-        let (mut out, mut len) = (vec![0; 5000], 5000);
+        let (mut out, mut len) = (vec![0; 49_856], 49_856);
         let (at, data_len) = (data.as_ptr().cast_mut(), data.len() as CK_ULONG);
         let value = call!(module, C_Sign, session, at, data_len, out.as_mut_ptr(), &mut len);
         out.truncate(len as usize);

@@ -10,5 +10,6 @@ mod lattices;
 mod messages;
 mod ml_dsa;
 mod recovery;
+mod slh_dsa;
 mod tls;
 mod wrapping;

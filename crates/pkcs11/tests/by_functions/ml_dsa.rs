@@ -10,7 +10,7 @@ use crate::functions::{bare, number};
 use crate::lattices::{Client, with};
 use crate::support::alone;
 
-fn context(hedge: CK_HEDGE_TYPE, context: &[u8]) -> CK_SIGN_ADDITIONAL_CONTEXT {
+pub fn context(hedge: CK_HEDGE_TYPE, context: &[u8]) -> CK_SIGN_ADDITIONAL_CONTEXT {
     CK_SIGN_ADDITIONAL_CONTEXT {
         hedgeVariant: hedge,
         pContext: context.as_ptr().cast_mut(),
@@ -18,7 +18,7 @@ fn context(hedge: CK_HEDGE_TYPE, context: &[u8]) -> CK_SIGN_ADDITIONAL_CONTEXT {
     }
 }
 
-fn hashed(bytes: &[u8], hash: Hash) -> Vec<u8> {
+pub fn hashed(bytes: &[u8], hash: Hash) -> Vec<u8> {
     let mut out = vec![0; hash.output_len()];
     digest(millstream::features().unwrap(), hash, bytes, &mut out).unwrap();
     out

@@ -1,4 +1,4 @@
-//! The encoders and decoders of keys that OpenSSL has no files for before version 3.5: ML-KEM and ML-DSA.
+//! The encoders and decoders of keys that OpenSSL has no files for before version 3.5: ML-KEM, ML-DSA and SLH-DSA.
 
 use std::ffi::CStr;
 
@@ -12,6 +12,7 @@ use crate::ffi::{
 use crate::pkey::kem::{MlKem512, MlKem768, MlKem1024};
 use crate::pkey::mldsa::MlDsa;
 use crate::pkey::raw::Encoded;
+use crate::pkey::slhdsa::SlhDsa;
 
 /// Builds the properties of an encoder or a decoder.
 macro_rules! of {
@@ -59,29 +60,54 @@ const fn decoders<E: Encoded>() -> [OsslAlgorithm; 2] {
 }
 
 /// The encoders.
-pub static ENCODERS: &[OsslAlgorithm] = &joined::<43>(&[
+pub static ENCODERS: &[OsslAlgorithm] = &joined::<127>(&[
     &encoders::<MlKem512>(),
     &encoders::<MlKem768>(),
     &encoders::<MlKem1024>(),
     &encoders::<MlDsa<44>>(),
     &encoders::<MlDsa<65>>(),
     &encoders::<MlDsa<87>>(),
+    &encoders::<SlhDsa<20>>(),
+    &encoders::<SlhDsa<21>>(),
+    &encoders::<SlhDsa<22>>(),
+    &encoders::<SlhDsa<23>>(),
+    &encoders::<SlhDsa<24>>(),
+    &encoders::<SlhDsa<25>>(),
+    &encoders::<SlhDsa<26>>(),
+    &encoders::<SlhDsa<27>>(),
+    &encoders::<SlhDsa<28>>(),
+    &encoders::<SlhDsa<29>>(),
+    &encoders::<SlhDsa<30>>(),
+    &encoders::<SlhDsa<31>>(),
 ]);
 
-const DECODERS: [&[OsslAlgorithm]; 6] = [
+const DECODERS: [&[OsslAlgorithm]; 18] = [
     &decoders::<MlKem512>(),
     &decoders::<MlKem768>(),
     &decoders::<MlKem1024>(),
     &decoders::<MlDsa<44>>(),
     &decoders::<MlDsa<65>>(),
     &decoders::<MlDsa<87>>(),
+    &decoders::<SlhDsa<20>>(),
+    &decoders::<SlhDsa<21>>(),
+    &decoders::<SlhDsa<22>>(),
+    &decoders::<SlhDsa<23>>(),
+    &decoders::<SlhDsa<24>>(),
+    &decoders::<SlhDsa<25>>(),
+    &decoders::<SlhDsa<26>>(),
+    &decoders::<SlhDsa<27>>(),
+    &decoders::<SlhDsa<28>>(),
+    &decoders::<SlhDsa<29>>(),
+    &decoders::<SlhDsa<30>>(),
+    &decoders::<SlhDsa<31>>(),
 ];
 
 /// The decoders.
-pub static FILE_DECODERS: &[OsslAlgorithm] = &joined::<13>(&DECODERS);
+pub static FILE_DECODERS: &[OsslAlgorithm] = &joined::<37>(&DECODERS);
 
 /// The same, and the decoders of private keys for the service.
 pub static ISOLATED_FILE_DECODERS: &[OsslAlgorithm] = {
-    let [a, b, c, d, e, f] = DECODERS;
-    &joined::<{ 12 + TO_THE_SERVICE.len() + 1 }>(&[a, b, c, d, e, f, TO_THE_SERVICE])
+    let mut lists = [TO_THE_SERVICE; DECODERS.len() + 1];
+    lists.split_at_mut(DECODERS.len()).0.copy_from_slice(&DECODERS);
+    &joined::<{ 2 * DECODERS.len() + TO_THE_SERVICE.len() + 1 }>(&lists)
 };

@@ -14,6 +14,7 @@ mod mldsa;
 mod objects;
 mod pkeys;
 mod secrets;
+mod slhdsa;
 mod stores;
 
 use std::ffi::CStr;

@@ -1,8 +1,9 @@
-//! The objects of ML-KEM and ML-DSA, which libcrypto has not heard of before OpenSSL 3.5: without them it verifies no certificate.
+//! The objects of ML-KEM, ML-DSA and SLH-DSA, which libcrypto has not heard of before OpenSSL 3.5: without them it verifies no certificate.
 
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::pkey::slhdsa::named::NAMED as SLH_DSA;
 use crate::provider::Provider;
 
 /// An identifier, and the short and the long name that OpenSSL 3.5 gives it.
@@ -29,8 +30,9 @@ pub fn introduce(provider: Provider) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     ML_KEM.iter().for_each(|object| provider.name_object(object));
-    for object @ [.., name] in &ML_DSA {
-        provider.name_object(object);
+    let slh_dsa = SLH_DSA.iter().map(|named| [named.oid, named.short, named.name]);
+    for object @ [.., name] in ML_DSA.into_iter().chain(slh_dsa) {
+        provider.name_object(&object);
         provider.name_signature(name);
     }
 }

@@ -3,6 +3,7 @@
 use crate::abi::OsslAlgorithm;
 use crate::algorithms::kems::KEM_KEYS;
 use crate::algorithms::mldsa::{ML_DSA_KEYS, ML_DSA_SIGNATURES, ML_DSA_SIGNATURES_BEFORE_3_4};
+use crate::algorithms::slhdsa::{SLH_DSA_KEYS, SLH_DSA_SIGNATURES, SLH_DSA_SIGNATURES_BEFORE_3_4};
 use crate::algorithms::{Standing, joined, properties};
 use crate::ffi::{
     ECDH_FUNCTIONS, ED25519_FUNCTIONS, ED25519CTX_FUNCTIONS, ED25519PH_FUNCTIONS, RSA_CIPHER_FUNCTIONS,
@@ -69,17 +70,20 @@ const HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, false>(), held_keys::<Rsa
 const REMOTE_HELD_KEYS: [OsslAlgorithm; 2] = [held_keys::<Ec, true>(), held_keys::<Rsa, true>()];
 
 /// The types of keys, with private parts in this process.
-pub static KEYS: Table =
-    Table { algorithms: &joined::<14>(&[&HELD_KEYS, &LOCAL_KEYS, &KEM_KEYS, &ML_DSA_KEYS]), held: 2 };
+pub static KEYS: Table = Table {
+    algorithms: &joined::<26>(&[&HELD_KEYS, &LOCAL_KEYS, &KEM_KEYS, &ML_DSA_KEYS, &SLH_DSA_KEYS]),
+    held: 2,
+};
 /// The types of keys, with private parts in the service or in this process.
 pub static ISOLATED_KEYS: Table = Table {
-    algorithms: &joined::<18>(&[
+    algorithms: &joined::<30>(&[
         &REMOTE_HELD_KEYS,
         &HELD_KEYS,
         &REMOTE_KEYS,
         &LOCAL_KEYS,
         &KEM_KEYS,
         &ML_DSA_KEYS,
+        &SLH_DSA_KEYS,
     ]),
     held: 4,
 };
@@ -104,22 +108,37 @@ const REMOTE_FORMS: [OsslAlgorithm; 3] = [REMOTE[1], REMOTE[2], REMOTE[3]];
 
 /// The signatures.
 pub static SIGNATURES: Table =
-    Table { algorithms: &joined::<9>(&[&HELD, &FORMS, &ML_DSA_SIGNATURES]), held: 2 };
+    Table { algorithms: &joined::<21>(&[&HELD, &FORMS, &ML_DSA_SIGNATURES, &SLH_DSA_SIGNATURES]), held: 2 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES: Table = Table {
-    algorithms: &joined::<14>(&[&REMOTE_HELD, &HELD, &REMOTE_FORMS, &FORMS, &ML_DSA_SIGNATURES]),
+    algorithms: &joined::<26>(&[
+        &REMOTE_HELD,
+        &HELD,
+        &REMOTE_FORMS,
+        &FORMS,
+        &ML_DSA_SIGNATURES,
+        &SLH_DSA_SIGNATURES,
+    ]),
     held: 4,
 };
 /// Before OpenSSL 3.4 nothing could be done with those that have no functions for digests.
-pub static SIGNATURES_BEFORE_3_4: Table =
-    Table { algorithms: &joined::<7>(&[&HELD, &[FORMS[0]], &ML_DSA_SIGNATURES_BEFORE_3_4]), held: 2 };
+pub static SIGNATURES_BEFORE_3_4: Table = Table {
+    algorithms: &joined::<19>(&[
+        &HELD,
+        &[FORMS[0]],
+        &ML_DSA_SIGNATURES_BEFORE_3_4,
+        &SLH_DSA_SIGNATURES_BEFORE_3_4,
+    ]),
+    held: 2,
+};
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES_BEFORE_3_4: Table = Table {
-    algorithms: &joined::<10>(&[
+    algorithms: &joined::<22>(&[
         &REMOTE_HELD,
         &HELD,
         &[REMOTE_FORMS[0], FORMS[0]],
         &ML_DSA_SIGNATURES_BEFORE_3_4,
+        &SLH_DSA_SIGNATURES_BEFORE_3_4,
     ]),
     held: 4,
 };

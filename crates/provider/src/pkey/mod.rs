@@ -19,6 +19,7 @@ pub mod rsa;
 pub mod rsa_cipher;
 pub mod rsa_signature;
 pub mod signature;
+pub mod slhdsa;
 pub mod stored;
 pub mod x25519;
 

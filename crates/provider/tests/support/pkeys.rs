@@ -13,6 +13,9 @@ use super::support::{Library, Object, Param, Refused, done, ended, libcrypto, re
 pub const PUBLIC: c_int = 0x86;
 pub const PAIR: c_int = 0x87;
 
+/// Room for the longest signature, that of SLH-DSA.
+const SIGNATURE: usize = 49_856;
+
 /// A library as programs have it: both providers, and ours preferred.
 pub fn preferred() -> Library {
     let library = Library::with(&[c"default", c"millstream"]);
@@ -203,7 +206,7 @@ impl Key {
     ) -> Result<Vec<u8>, Refused> {
         let context = Digest::new();
         let digest = digest.map_or(ptr::null(), CStr::as_ptr);
-        let (mut signature, mut len) = (vec![0; 8192], 8192);
+        let (mut signature, mut len) = (vec![0; SIGNATURE], SIGNATURE);
         let nothing = ptr::null_mut();
         // SAFETY: see the top.
         unsafe {
@@ -374,7 +377,7 @@ impl Key {
         let context = Digest::new();
         let nothing = ptr::null_mut();
         let finish = |context: &Digest| {
-            let (mut signature, mut len) = (vec![0; 8192], 8192);
+            let (mut signature, mut len) = (vec![0; SIGNATURE], SIGNATURE);
             // SAFETY: see the top.
             unsafe { done((libcrypto().EVP_DigestSignFinal)(context.0, signature.as_mut_ptr(), &mut len))? };
             signature.truncate(len);

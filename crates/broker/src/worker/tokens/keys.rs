@@ -77,6 +77,10 @@ pub(super) fn generate(
         return bare_secret(asked, key.secret(), true);
     }
     let kind = Kind::named(&asked.kind).ok_or(KeyRefusal::Attributes)?;
+    // No algorithm of a worker takes such keys. They may be kept here, and a key that nobody has outside would be of no use.
+    if matches!(kind, Kind::SlhDsa(_)) {
+        return Err(KeyRefusal::Algorithm);
+    }
     described(features, asked, &made(kind, (bits != 0).then_some(bits as usize))?, true)
 }
 
@@ -261,6 +265,17 @@ mod tests {
         for kind in Kind::ALL {
             let asked = Attributes { label: "k".into(), kind: kind.name().into(), ..Attributes::default() };
             let bits = if kind == Kind::Rsa { 2048 } else { 0 };
+            if matches!(kind, Kind::SlhDsa(_)) {
+                assert_eq!(generate(features, &asked, 0).unwrap_err(), KeyRefusal::Algorithm);
+                let key = Key::generate(features, kind, None).unwrap();
+                let (kept, secret) = import(features, &asked, key.secret()).unwrap();
+                assert_eq!((&secret[..], kept.usages), (key.secret(), usage::SIGN | usage::VERIFY));
+                assert!(
+                    (0..=u8::MAX).all(|code| slot_usages(&kept, code, 0).is_err()),
+                    "{kind} is kept only"
+                );
+                continue;
+            }
             let (made, secret) = generate(features, &asked, bits).unwrap();
             assert!(made.never_outside && made.usages == usage::of_kind(kind.name()) && made.bits > 0);
             assert_eq!(made.public_key.is_empty(), !kind.is_pair());

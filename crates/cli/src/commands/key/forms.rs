@@ -1,5 +1,6 @@
 //! The kinds of keys and the forms of files, as the options name them.
 
+use millstream::publickey::slhdsa::Set;
 use millstream_files::key::{Form as FileForm, Kind as KeyKind};
 use millstream_store::usage;
 
@@ -48,6 +49,42 @@ pub(super) enum Kind {
     /// ML-DSA-87
     #[value(name = "ml-dsa-87", alias = "mldsa87")]
     MlDsa87,
+    /// SLH-DSA-SHA2-128s
+    #[value(name = "slh-dsa-sha2-128s")]
+    SlhDsaSha2128s,
+    /// SLH-DSA-SHA2-128f
+    #[value(name = "slh-dsa-sha2-128f")]
+    SlhDsaSha2128f,
+    /// SLH-DSA-SHA2-192s
+    #[value(name = "slh-dsa-sha2-192s")]
+    SlhDsaSha2192s,
+    /// SLH-DSA-SHA2-192f
+    #[value(name = "slh-dsa-sha2-192f")]
+    SlhDsaSha2192f,
+    /// SLH-DSA-SHA2-256s
+    #[value(name = "slh-dsa-sha2-256s")]
+    SlhDsaSha2256s,
+    /// SLH-DSA-SHA2-256f
+    #[value(name = "slh-dsa-sha2-256f")]
+    SlhDsaSha2256f,
+    /// SLH-DSA-SHAKE-128s
+    #[value(name = "slh-dsa-shake-128s")]
+    SlhDsaShake128s,
+    /// SLH-DSA-SHAKE-128f
+    #[value(name = "slh-dsa-shake-128f")]
+    SlhDsaShake128f,
+    /// SLH-DSA-SHAKE-192s
+    #[value(name = "slh-dsa-shake-192s")]
+    SlhDsaShake192s,
+    /// SLH-DSA-SHAKE-192f
+    #[value(name = "slh-dsa-shake-192f")]
+    SlhDsaShake192f,
+    /// SLH-DSA-SHAKE-256s
+    #[value(name = "slh-dsa-shake-256s")]
+    SlhDsaShake256s,
+    /// SLH-DSA-SHAKE-256f
+    #[value(name = "slh-dsa-shake-256f")]
+    SlhDsaShake256f,
 }
 
 impl From<Kind> for KeyKind {
@@ -69,6 +106,18 @@ impl From<Kind> for KeyKind {
             Kind::MlDsa44 => KeyKind::MlDsa44,
             Kind::MlDsa65 => KeyKind::MlDsa65,
             Kind::MlDsa87 => KeyKind::MlDsa87,
+            Kind::SlhDsaSha2128s => KeyKind::SlhDsa(Set::Sha2_128s),
+            Kind::SlhDsaSha2128f => KeyKind::SlhDsa(Set::Sha2_128f),
+            Kind::SlhDsaSha2192s => KeyKind::SlhDsa(Set::Sha2_192s),
+            Kind::SlhDsaSha2192f => KeyKind::SlhDsa(Set::Sha2_192f),
+            Kind::SlhDsaSha2256s => KeyKind::SlhDsa(Set::Sha2_256s),
+            Kind::SlhDsaSha2256f => KeyKind::SlhDsa(Set::Sha2_256f),
+            Kind::SlhDsaShake128s => KeyKind::SlhDsa(Set::Shake128s),
+            Kind::SlhDsaShake128f => KeyKind::SlhDsa(Set::Shake128f),
+            Kind::SlhDsaShake192s => KeyKind::SlhDsa(Set::Shake192s),
+            Kind::SlhDsaShake192f => KeyKind::SlhDsa(Set::Shake192f),
+            Kind::SlhDsaShake256s => KeyKind::SlhDsa(Set::Shake256s),
+            Kind::SlhDsaShake256f => KeyKind::SlhDsa(Set::Shake256f),
         }
     }
 }

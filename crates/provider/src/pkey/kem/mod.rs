@@ -105,7 +105,7 @@ macro_rules! encoded {
             const OID: ObjectIdentifier = ObjectIdentifier::new_unwrap($oid);
             const NAME: &'static CStr = <$kem as Kem>::NAME;
             const LABELS: [&'static str; 2] = ["dk", "ek"];
-            const OUTPUT_FORMATS: &'static CStr = c"ml-kem.output_formats";
+            const OUTPUT_FORMATS: Option<&'static CStr> = Some(c"ml-kem.output_formats");
         })*
     };
 }

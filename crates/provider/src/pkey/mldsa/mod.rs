@@ -11,10 +11,10 @@ use millstream::publickey::mldsa::{PrivateKey, PublicKey, SEED, Set};
 use zeroize::Zeroizing;
 
 use super::raw::key::{Key, PRIVATE, PUBLIC, Parts, SEED_PART};
-use super::raw::{Encoded, Raw};
+use super::raw::{Encoded, Raw, check_len};
 use super::{System, features};
 use crate::abi::{INTEGER, OsslParam, UTF8_STRING};
-use crate::error::{Reason, Result};
+use crate::error::Result;
 use crate::params::Param;
 
 /// ML-DSA with the parameter set of that number: 44, 65 or 87.
@@ -176,13 +176,5 @@ impl<const N: usize> Encoded for MlDsa<N> {
     };
     const NAME: &'static CStr = Self::NAMED.name;
     const LABELS: [&'static str; 2] = ["priv", "pub"];
-    const OUTPUT_FORMATS: &'static CStr = c"ml-dsa.output_formats";
-}
-
-fn check_len(what: &str, bytes: &[u8], len: usize) -> Result<()> {
-    if bytes.len() == len {
-        return Ok(());
-    }
-    let given = bytes.len();
-    Err(Reason::INVALID_KEY_LENGTH.because(format!("the {what} key has {given} bytes; it has to have {len}")))
+    const OUTPUT_FORMATS: Option<&'static CStr> = Some(c"ml-dsa.output_formats");
 }

@@ -1,6 +1,6 @@
 //! Keys as files and certificates have them: `PrivateKeyInfo` and `SubjectPublicKeyInfo`, in DER.
 //!
-//! Ref. RFC 5958 §2, RFC 5280 §4.1.2.7; RFC 9881 §4 and §6 (ML-DSA); RFC 9935 §4 and §6 (ML-KEM).
+//! Ref. RFC 5958 §2, RFC 5280 §4.1.2.7; RFC 9881 §4 and §6 (ML-DSA); RFC 9935 §4 and §6 (ML-KEM); RFC 9909 §4 and §6 (SLH-DSA).
 
 use der::asn1::{BitStringRef, ContextSpecific, OctetStringRef};
 use der::{
@@ -81,11 +81,21 @@ pub fn read_private<E: Encoded>(der: &[u8]) -> Result<Option<Given<'_>>> {
     if info.algorithm.parameters.is_some() {
         return Err(Reason::UNEXPECTED_KEY_PARAMETERS);
     }
-    let given = read_choice(info.private_key.as_bytes()).map_err(|_| {
-        Reason::BAD_ENCODING.with("the private key is no seed, no expanded key, and not both")
-    })?;
+    let private = info.private_key.as_bytes();
+    let given = if is_bare::<E>() {
+        Given { private: Some(private), ..Given::default() }
+    } else {
+        read_choice(private).map_err(|_| {
+            Reason::BAD_ENCODING.with("the private key is no seed, no expanded key, and not both")
+        })?
+    };
     let public = info.public_key.map(|key| key.as_bytes().ok_or(SPARE)).transpose()?;
     Ok(Some(Given { public, ..given }))
+}
+
+/// Returns true for keys that stand in PKCS#8 as they are, without a choice of forms.
+fn is_bare<E: Encoded>() -> bool {
+    E::OUTPUT_FORMATS.is_none()
 }
 
 const SPARE: Reason = Reason::BAD_ENCODING.with("the public key has bits to spare");
@@ -134,6 +144,7 @@ pub fn write_private<E: Encoded>(key: &Key<E>, form: Form) -> Result<Zeroizing<V
             let seed = ContextSpecific { tag_number: SEED, tag_mode: TagMode::Implicit, value };
             encoded(&seed, E::SEED)
         }
+        Form::Expanded if is_bare::<E>() => Ok(expanded),
         Form::Expanded => encoded(&string(&expanded)?, expanded.len()),
         Form::Both => {
             let both = Both { seed: string(seed()?)?, expanded: string(&expanded)? };

@@ -65,7 +65,7 @@ impl Encoding {
         (encrypted, as_pem): (bool, bool),
         ask: Ask<'_>,
     ) -> Result<Zeroizing<Vec<u8>>> {
-        let list = self.provider.line(E::OUTPUT_FORMATS);
+        let list = E::OUTPUT_FORMATS.and_then(|formats| self.provider.line(formats));
         let has_seed = key.private().and_then(E::seed).is_some();
         let der = asn1::write_private(key, Form::choose(list.as_deref(), has_seed)?)?;
         let (der, label) = match &self.cipher {

@@ -117,7 +117,10 @@ impl<'a> Given<'a> {
                 }
                 Some(key)
             }
-            (None, Some(private)) => Some(R::private(private)?),
+            (None, Some(private)) => Some(match self.public {
+                Some(public) => R::private_beside(private, public)?,
+                None => R::private(private)?,
+            }),
             (None, None) => None,
         };
         match (pair, self.public) {
@@ -184,7 +187,7 @@ impl<R: Raw> KeyType for Key<R> {
         if !selection.has_keys() {
             return Err(Reason::MISSING_KEY);
         }
-        self.parts = Given::read(params, R::SEED > 0, selection.has_private())?.parts()?;
+        self.parts = Given::read(params, R::KEEPS_SEED, selection.has_private())?.parts()?;
         Ok(())
     }
 

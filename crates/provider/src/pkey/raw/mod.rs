@@ -1,8 +1,8 @@
-//! Keys whose parts are strings of bytes: those of ML-KEM, of its hybrids, and of ML-DSA.
+//! Keys whose parts are strings of bytes: those of ML-KEM, of its hybrids, of ML-DSA and of SLH-DSA.
 //!
 //! A key is made once and then stays as it is. A private part is a seed, from which the rest is computed, or expanded, or both.
 //!
-//! Ref. EVP_PKEY-ML-KEM(7), EVP_PKEY-ML-DSA(7), provider-keymgmt(7).
+//! Ref. EVP_PKEY-ML-KEM(7), EVP_PKEY-ML-DSA(7), EVP_PKEY-SLH-DSA(7), provider-keymgmt(7).
 
 pub mod asn1;
 pub mod encoding;
@@ -15,7 +15,7 @@ use der::asn1::ObjectIdentifier;
 use zeroize::Zeroizing;
 
 use crate::abi::OsslParam;
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::params::Param;
 
 /// A type of keys.
@@ -24,6 +24,8 @@ pub trait Raw: 'static {
     const NAMES: &'static CStr;
     /// The bytes of a seed; 0 where keys have none.
     const SEED: usize;
+    /// True where a key can be told by its seed alone, when it is imported and afterwards. Otherwise a seed is for making a key only.
+    const KEEPS_SEED: bool = Self::SEED > 0;
     /// True where the public part of a key can be set, once, as it comes from a peer: in the parameter `encoded-pub-key`.
     const SHARED: bool;
     /// The parameters that a key is imported from and exported to.
@@ -43,6 +45,10 @@ pub trait Raw: 'static {
     fn public(bytes: &[u8]) -> Result<Self::Public>;
     /// Takes an expanded private part, and checks that its halves belong together.
     fn private(bytes: &[u8]) -> Result<Self::Private>;
+    /// Does the same where an encoded public part comes beside it, which the key has to have.
+    fn private_beside(bytes: &[u8], _public: &[u8]) -> Result<Self::Private> {
+        Self::private(bytes)
+    }
     /// Makes a private part of a seed of [`Raw::SEED`] bytes, or of random bytes.
     fn generate(seed: Option<&[u8]>) -> Result<Self::Private>;
     /// Returns the encoding of a public part.
@@ -74,6 +80,16 @@ pub trait Encoded: Raw {
     const NAME: &'static CStr;
     /// The words that OpenSSL writes before an expanded private part and before a public one.
     const LABELS: [&'static str; 2];
-    /// The line of the provider's configuration that lists the forms in which private keys are written, as OpenSSL has it from 3.5 on.
-    const OUTPUT_FORMATS: &'static CStr;
+    /// The line of the provider's configuration that lists the forms in which private keys are written, as OpenSSL has it from 3.5 on;
+    /// none where a private key has one form alone, which stands in PKCS#8 as it is.
+    const OUTPUT_FORMATS: Option<&'static CStr>;
+}
+
+/// Fails unless a key's encoding has as many bytes as it has to have.
+pub fn check_len(what: &str, bytes: &[u8], len: usize) -> Result<()> {
+    if bytes.len() == len {
+        return Ok(());
+    }
+    let given = bytes.len();
+    Err(Reason::INVALID_KEY_LENGTH.because(format!("the {what} key has {given} bytes; it has to have {len}")))
 }

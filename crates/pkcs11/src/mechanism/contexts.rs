@@ -1,21 +1,22 @@
-//! The parameters of ML-DSA: hedging, the context, and the function of HashML-DSA.
+//! The parameters of ML-DSA and SLH-DSA: hedging, the context, and the function of HashML-DSA and HashSLH-DSA.
 //!
-//! Ref. PKCS #11 v3.2 §6, "ML-DSA"; FIPS 204 §3.4, §5.2, §5.4.
+//! Ref. PKCS #11 v3.2 §6, "ML-DSA" and "SLH-DSA"; FIPS 204 §3.4, §5.2, §5.4; FIPS 205 §10.2.
 //!
 //! # Safety
 //! As in `parameters`: the pointers are the program's, and every pattern of bytes is one of these structures.
 #![allow(unsafe_code)]
 
 use cryptoki_sys::*;
-use millstream::publickey::mldsa::{CONTEXT_MAX, Prehash, Scheme};
+use millstream::publickey::mldsa::{CONTEXT_MAX, Prehash};
+use millstream::publickey::{mldsa, slhdsa};
 
 use super::hash_of;
 use crate::abi::{Mechanism, pointed};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
-/// The parameters of ML-DSA and HashML-DSA.
+/// The parameters of ML-DSA and SLH-DSA, and of their forms for digests.
 #[derive(Clone, Debug)]
-pub struct MlDsa {
+pub struct InContext {
     /// The context, of 0 to 255 bytes.
     pub context: Vec<u8>,
     /// True for a signature without random bytes.
@@ -24,18 +25,18 @@ pub struct MlDsa {
     pub function: Option<Prehash>,
 }
 
-impl MlDsa {
+impl InContext {
     /// Reads the parameter of a mechanism that signs messages, themselves or by a function. A program may leave the parameter out.
     ///
     /// # Errors
     /// `CKR_MECHANISM_PARAM_INVALID`.
     pub fn read(mechanism: &Mechanism<'_>, function: Option<Prehash>, signs: bool) -> Outcome<Self> {
         if mechanism.parameter.is_empty() {
-            return Ok(MlDsa { context: Vec::new(), deterministic: false, function });
+            return Ok(InContext { context: Vec::new(), deterministic: false, function });
         }
         // SAFETY: the head of the file.
         let given = unsafe { mechanism.parameter::<CK_SIGN_ADDITIONAL_CONTEXT>()? };
-        MlDsa::new(given.hedgeVariant, (given.pContext, given.ulContextLen), function, signs)
+        InContext::new(given.hedgeVariant, (given.pContext, given.ulContextLen), function, signs)
     }
 
     /// Reads the parameter of a mechanism that signs digests of the program.
@@ -53,7 +54,7 @@ impl MlDsa {
             }
         };
         demand(function.is_some(), CKR_MECHANISM_PARAM_INVALID)?;
-        MlDsa::new(given.hedgeVariant, (given.pContext, given.ulContextLen), function, signs)
+        InContext::new(given.hedgeVariant, (given.pContext, given.ulContextLen), function, signs)
     }
 
     fn new(
@@ -72,14 +73,22 @@ impl MlDsa {
         demand(context_len <= CONTEXT_MAX as CK_ULONG, CKR_MECHANISM_PARAM_INVALID)?;
         // SAFETY: the head of the file.
         let context = unsafe { pointed(context, context_len)? }.to_vec();
-        Ok(MlDsa { context, deterministic, function })
+        Ok(InContext { context, deterministic, function })
     }
 
-    /// Returns the scheme by which a message or its digest is signed.
-    pub fn scheme(&self) -> Scheme<'_> {
+    /// Returns the scheme of ML-DSA by which a message or its digest is signed.
+    pub fn ml_dsa(&self) -> mldsa::Scheme<'_> {
         match self.function {
-            None => Scheme::Pure(&self.context),
-            Some(function) => Scheme::Digest(function, &self.context),
+            None => mldsa::Scheme::Pure(&self.context),
+            Some(function) => mldsa::Scheme::Digest(function, &self.context),
+        }
+    }
+
+    /// Returns the scheme of SLH-DSA by which a message or its digest is signed.
+    pub fn slh_dsa(&self) -> slhdsa::Scheme<'_> {
+        match self.function {
+            None => slhdsa::Scheme::Pure(&self.context),
+            Some(function) => slhdsa::Scheme::Digest(function, &self.context),
         }
     }
 
