@@ -228,6 +228,13 @@ fn key_memory() {
 }
 
 fn counts_until_free() {
+    // On a busy machine the worker may be taken for dead before another client has asked. That shows nothing.
+    let judged = (0..10).any(|_| is_refused_until_free());
+    assert!(judged, "the grant of a worker that may have it is not counted");
+}
+
+/// Returns false if the next client got a grant at once.
+fn is_refused_until_free() -> bool {
     let policy = Some("[default]\nmax_grants = 1\n");
     let service = Service::with(Setting { policy, ..Setting::default() });
     let (client, watcher) = (service.client(), service.client());
@@ -236,11 +243,12 @@ fn counts_until_free() {
     client.send(&Request::Attach { wanted });
     eventually("the grant is asked for", || (watcher.status().1.len() == 1).then_some(()));
     drop(client);
-    let (why, detail) = service.client().try_attach(Wanted::default()).err().unwrap();
+    let Err((why, detail)) = service.client().try_attach(Wanted::default()) else { return false };
     assert_eq!(why, Refusal::TooManyGrants);
     assert!(detail.contains("max_grants"), "{detail}");
     // The worker is taken for dead, and its charges are freed.
     eventually("it is free", || service.client().try_attach(Wanted::default()).ok());
+    true
 }
 
 fn one_worker() {

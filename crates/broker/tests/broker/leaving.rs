@@ -27,7 +27,7 @@ const MAPPINGS: usize = 30_000;
 const PUNCHERS: usize = 12;
 /// The most that a status or a grant may take meanwhile: much longer than usual, and much shorter than
 /// waiting in line with those processes.
-const SOON: Duration = Duration::from_millis(400);
+const SOON: Duration = Duration::from_secs(1);
 
 /// Mistreats the memory that it gets as its standard input, until it is killed.
 pub fn mistreat(what: &str) {
