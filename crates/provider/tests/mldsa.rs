@@ -13,7 +13,7 @@ use std::ptr;
 
 use millstream::Features;
 use millstream::sha3::{Shake, Xof};
-use pkeys::{Key, PAIR, Signing, preferred, theirs};
+use pkeys::{Key, PAIR, Signing, are_the_same, preferred, theirs};
 use support::{Library, Param, libcrypto, refused, version};
 
 /// The parameter sets: names, the bytes of public keys, private keys and signatures, bits of security, and NIST's category.
@@ -83,21 +83,7 @@ fn keys_tell_what_the_default_providers_tell() {
             continue;
         }
         let other = of_seed(&theirs, name, &bytes(3, 32));
-        for part in [c"pub", c"priv", c"seed"] {
-            assert_eq!(mine.octets(part), other.octets(part), "{name:?} {part:?}");
-        }
-        for of in [c"bits", c"security-bits", c"security-category", c"max-size"] {
-            assert_eq!(mine.number(of).unwrap(), other.number(of).unwrap(), "{name:?} {of:?}");
-        }
-        // SAFETY: keys that live.
-        unsafe { assert_eq!((libcrypto().EVP_PKEY_eq)(mine.0, other.0), 1) };
-        // The default provider's encoders and decoders serve these keys.
-        for private in [true, false] {
-            let der = mine.encode(private).unwrap();
-            assert_eq!(der, other.encode(private).unwrap(), "{name:?}");
-            let read = Key::decode(&ours, private, &der).unwrap();
-            assert_eq!(read.octets(c"pub"), mine.octets(c"pub"));
-        }
+        are_the_same(&ours, &mine, &other, name, &[c"pub", c"priv", c"seed"]);
     }
 }
 

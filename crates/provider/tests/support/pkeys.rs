@@ -30,6 +30,27 @@ pub fn theirs() -> Library {
     Library::with(&[c"default"])
 }
 
+/// Fails unless a key of the library `ours` and one of the default provider have the same parts and numbers, are equal, and are
+/// written and read in the same bytes.
+#[track_caller]
+pub fn are_the_same(ours: &Library, mine: &Key, other: &Key, name: &CStr, parts: &[&'static CStr]) {
+    for part in parts {
+        assert_eq!(mine.octets(part), other.octets(part), "{name:?} {part:?}");
+    }
+    for of in [c"bits", c"security-bits", c"security-category", c"max-size"] {
+        assert_eq!(mine.number(of).unwrap(), other.number(of).unwrap(), "{name:?} {of:?}");
+    }
+    // SAFETY: keys that live.
+    unsafe { assert_eq!((libcrypto().EVP_PKEY_eq)(mine.0, other.0), 1) };
+    // The default provider's encoders and decoders serve these keys.
+    for private in [true, false] {
+        let der = mine.encode(private).unwrap();
+        assert_eq!(der, other.encode(private).unwrap(), "{name:?}");
+        let read = Key::decode(ours, private, &der).unwrap();
+        assert_eq!(read.octets(c"pub"), mine.octets(c"pub"));
+    }
+}
+
 /// A key.
 pub struct Key(pub Object);
 
