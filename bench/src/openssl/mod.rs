@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let module = arguments.module.clone().or(beside).ok_or("name the module with --module")?;
     let folder = Folder::new(&module)?;
     let programs = match arguments.openssl.is_empty() {
-        true => usual()?,
+        true => usual(),
         false => arguments.openssl.clone(),
     };
     let mut all = programs.iter().map(|path| OpenSsl::new(path)).collect::<Result<Vec<_>, _>>()?;
@@ -91,23 +91,13 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// Returns the system's program, and those in `target/openssl` for this machine.
-///
-/// # Errors
-/// When the pipeline built one there for its tests, which is slower than OpenSSL is.
-fn usual() -> Result<Vec<PathBuf>, String> {
+fn usual() -> Vec<PathBuf> {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/openssl");
     let folders = std::fs::read_dir(built).into_iter().flatten().flatten();
     // The names of other processors' builds begin with the processor.
     let here = folders.filter(|folder| folder.file_name().as_encoded_bytes()[0].is_ascii_digit());
-    let here: Vec<PathBuf> = here.map(|folder| folder.path()).collect();
-    if let Some(slow) = here.iter().find(|folder| folder.join("for-tests").exists()) {
-        return Err(format!(
-            "{} was built for tests only: `cargo xtask openssl` builds it as it is released",
-            slow.display()
-        ));
-    }
-    let programs = here.iter().map(|folder| folder.join("bin/openssl")).filter(|path| path.exists());
-    Ok(std::iter::once(PathBuf::from("openssl")).chain(programs).collect())
+    let programs = here.map(|folder| folder.path().join("bin/openssl")).filter(|path| path.exists());
+    std::iter::once(PathBuf::from("openssl")).chain(programs).collect()
 }
 
 /// The parameters that are the same for all measurements of one OpenSSL.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use millstream::tally::Tally;
+use millstream_testkit::refuse_built_for_tests;
 
 use super::cases::{Case, Kind};
 
@@ -30,6 +31,7 @@ pub struct OpenSsl {
 
 impl OpenSsl {
     pub fn new(program: &Path) -> Result<OpenSsl, String> {
+        refuse_built_for_tests(program)?;
         let output = good(Command::new(program).arg("version"))?;
         let about = output.trim().to_owned();
         let version = about.split(' ').nth(1).ok_or_else(|| format!("{}: no version", program.display()))?;

@@ -8,10 +8,12 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_long, c_void};
+use std::path::Path;
 use std::ptr::null_mut;
 
 use aws_lc_sys as lc;
 use millstream::publickey::{mldsa, slhdsa};
+use millstream_testkit::refuse_built_for_tests;
 
 use super::Row;
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation, encoded_signature};
@@ -62,7 +64,8 @@ pub fn libraries() -> (Vec<Evp>, Vec<String>) {
         Err(why) => absent.push(format!("openssl (system): {why}")),
     }
     if let Ok(path) = std::env::var(ANOTHER) {
-        match Library::open(&path).and_then(|library| Ok((Api::loaded(library)?, library))) {
+        let library = refuse_built_for_tests(Path::new(&path)).and_then(|()| Library::open(&path));
+        match library.and_then(|library| Ok((Api::loaded(library)?, library))) {
             Ok((api, library)) => present.push(Evp::new(api, Calls::of(library), "openssl-another")),
             Err(why) => absent.push(format!("openssl ({ANOTHER}): {why}")),
         }

@@ -11,7 +11,7 @@ mod ran;
 mod random;
 
 pub use guard::Guarded;
-pub use openssl::newest_openssl;
+pub use openssl::{newest_openssl, refuse_built_for_tests};
 pub use program::copy_program;
 pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;

@@ -18,3 +18,19 @@ pub fn newest_openssl(folder: &Path, prefix: &str) -> Result<PathBuf, String> {
     let newest = versions.max().map(|(_, path)| path);
     newest.ok_or_else(|| format!("no OpenSSL {prefix}x in {}: run `cargo xtask openssl`", folder.display()))
 }
+
+/// Fails for a file, as `bin/openssl` or `lib/libcrypto.so`, of an OpenSSL that the pipeline built with little optimisation, for
+/// its tests alone. The file `for-tests` marks its folder.
+///
+/// # Errors
+/// The error says what to do.
+pub fn refuse_built_for_tests(file: &Path) -> Result<(), String> {
+    let folder = file.parent().and_then(Path::parent);
+    match folder.filter(|folder| folder.join("for-tests").exists()) {
+        Some(folder) => Err(format!(
+            "{} was built for tests only: `cargo xtask openssl` builds it as it is released",
+            folder.display()
+        )),
+        None => Ok(()),
+    }
+}
