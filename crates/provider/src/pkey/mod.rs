@@ -5,6 +5,7 @@
 //!
 //! Ref. provider-keymgmt(7), provider-keyexch(7), provider-signature(7), provider-kem(7).
 
+pub mod choices;
 pub mod curve25519;
 pub mod ec;
 pub mod ecdh;

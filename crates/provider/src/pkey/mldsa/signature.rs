@@ -2,7 +2,7 @@
 //!
 //! Ref. FIPS 204 §5.2, §5.3 and §6; EVP_SIGNATURE-ML-DSA(7).
 
-use millstream::publickey::mldsa::{CONTEXT_MAX, MU, RANDOMNESS, Scheme, Set};
+use millstream::publickey::mldsa::{MU, RANDOMNESS, Scheme, Set};
 use millstream::publickey::{Error, mldsa::PublicKey};
 use millstream::sha3::{Shake, Xof};
 use millstream::tally::Place;
@@ -14,17 +14,13 @@ use crate::cipher::random;
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
 use crate::params::Params;
+use crate::pkey::choices::{CONTEXT, Choices, DETERMINISTIC, ENCODING, ENTROPY, SIGNATURE};
 use crate::pkey::features;
 use crate::pkey::message::{MessageSignature, Purpose};
 use crate::pkey::raw::key::Key;
 use crate::provider::Provider;
 
-const CONTEXT: OsslParam = OsslParam::described(c"context-string", OCTET_STRING);
-const ENTROPY: OsslParam = OsslParam::described(c"test-entropy", OCTET_STRING);
-const DETERMINISTIC: OsslParam = OsslParam::described(c"deterministic", INTEGER);
-const ENCODING: OsslParam = OsslParam::described(c"message-encoding", INTEGER);
 const REPRESENTATIVE: OsslParam = OsslParam::described(c"mu", INTEGER);
-const SIGNATURE: OsslParam = OsslParam::described(c"signature", OCTET_STRING);
 
 const SPLIT: Reason = Reason::NOT_SUPPORTED.with("a message's representative mu comes whole, not in pieces");
 
@@ -34,20 +30,13 @@ pub struct Signature<const N: usize> {
     provider: Provider,
     key: Option<Key<MlDsa<N>>>,
     purpose: Purpose,
-    /// The standard's ctx.
-    context: Vec<u8>,
-    /// True if the message is signed within its context, as the standard has it. Otherwise what comes is the standard's M', which tests
-    /// and callers that have encoded it already hand over.
-    encodes: bool,
+    choices: Choices,
     /// True if what comes is the message's representative.
     is_mu: bool,
-    deterministic: bool,
     /// The random bytes of signatures where a caller has given them, which only tests do.
     randomness: Option<Zeroizing<[u8; RANDOMNESS]>>,
     /// The hash of the pieces that came.
     pieces: Option<Shake>,
-    /// The signature that the pieces are to have.
-    expected: Vec<u8>,
     count: Count,
 }
 
@@ -65,13 +54,10 @@ impl<const N: usize> MessageSignature for Signature<N> {
             provider,
             key: None,
             purpose: Purpose::SignOrDigestVerify,
-            context: Vec::new(),
-            encodes: true,
+            choices: Choices::new(),
             is_mu: false,
-            deterministic: false,
             randomness: None,
             pieces: None,
-            expected: Vec::new(),
             count: Count::default(),
         }
     }
@@ -105,27 +91,13 @@ impl<const N: usize> MessageSignature for Signature<N> {
     fn set(&mut self, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
-                b"context-string" => {
-                    let context = param.octets()?;
-                    if context.len() > CONTEXT_MAX {
-                        return Err(
-                            Reason::FAILED_TO_GET_PARAMETER.with("a context string has at most 255 bytes")
-                        );
-                    }
-                    self.context = context.to_vec();
-                }
                 b"test-entropy" => {
                     self.randomness = None;
                     let bytes = param.octets()?.try_into().map_err(|_| Reason::INVALID_SEED_LENGTH)?;
                     self.randomness = Some(Zeroizing::new(bytes));
                 }
-                b"deterministic" => self.deterministic = param.size()? == 1,
-                b"message-encoding" => self.encodes = param.size()? != 0,
                 b"mu" => self.is_mu = param.size()? != 0,
-                b"signature" if self.purpose == Purpose::VerifyMessage => {
-                    self.expected = param.octets()?.to_vec();
-                }
-                _ => {}
+                _ => self.choices.set(&param, self.purpose)?,
             }
         }
         Ok(())
@@ -181,7 +153,7 @@ impl<const N: usize> MessageSignature for Signature<N> {
 
     fn verify_pieces(&mut self, signature: Option<&[u8]>) -> Result<()> {
         let mu = self.finish_message()?;
-        let signature = signature.unwrap_or(&self.expected);
+        let signature = signature.unwrap_or(&self.choices.expected);
         let verdict = self.public()?.verify_by(Scheme::Representative, &mu, signature);
         self.count.add(0);
         verdict.map_err(refused)
@@ -195,12 +167,12 @@ impl<const N: usize> Signature<N> {
 
     /// Returns the scheme for what is not hashed here.
     fn scheme(&self) -> Scheme<'_> {
-        if self.is_mu { Scheme::Representative } else { Scheme::Pure(&self.context) }
+        if self.is_mu { Scheme::Representative } else { Scheme::Pure(&self.choices.context) }
     }
 
     /// Returns the representative of a message that was encoded already; none for others.
     fn representative(&self, message: &[u8]) -> Result<Option<[u8; MU]>> {
-        if self.is_mu || self.encodes {
+        if self.is_mu || self.choices.encodes {
             return Ok(None);
         }
         let mut whole = self.begin_message()?;
@@ -212,10 +184,10 @@ impl<const N: usize> Signature<N> {
     fn begin_message(&self) -> Result<Shake> {
         let mut message = Shake::new(features()?, Xof::Shake256);
         message.update(self.public()?.hash());
-        if self.encodes {
+        if self.choices.encodes {
             // `set` takes no context that is longer.
-            message.update(&[0, self.context.len() as u8]);
-            message.update(&self.context);
+            message.update(&[0, self.choices.context.len() as u8]);
+            message.update(&self.choices.context);
         }
         Ok(message)
     }
@@ -235,7 +207,7 @@ impl<const N: usize> Signature<N> {
         let key = self.key.as_ref().ok_or(Reason::NO_KEY_SET)?.private().ok_or(Reason::NOT_A_PRIVATE_KEY)?;
         let signature = match &self.randomness {
             Some(randomness) => key.sign_with(scheme, message, randomness),
-            None if self.deterministic => key.sign_deterministic(scheme, message),
+            None if self.choices.deterministic => key.sign_deterministic(scheme, message),
             None => {
                 let mut randomness = Zeroizing::new([0; RANDOMNESS]);
                 random(&mut *randomness)?;

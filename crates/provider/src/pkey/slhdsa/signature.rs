@@ -2,27 +2,22 @@
 //!
 //! Ref. FIPS 205 §10.2 and §10.3; EVP_SIGNATURE-SLH-DSA(7).
 
-use millstream::publickey::slhdsa::{CONTEXT_MAX, PublicKey, Scheme, Set};
+use millstream::publickey::slhdsa::{PublicKey, Scheme, Set};
 use millstream::publickey::{Error, slhdsa};
 use millstream::tally::Place;
 use zeroize::Zeroizing;
 
 use super::{SlhDsa, public_of};
-use crate::abi::{INTEGER, OCTET_STRING, OsslParam};
+use crate::abi::{OCTET_STRING, OsslParam};
 use crate::append::append;
 use crate::cipher::random;
 use crate::count::{Count, Rows};
 use crate::error::{Reason, Result};
 use crate::params::Params;
+use crate::pkey::choices::{CONTEXT, Choices, DETERMINISTIC, ENCODING, ENTROPY, SIGNATURE};
 use crate::pkey::message::{MessageSignature, Purpose};
 use crate::pkey::raw::key::Key;
 use crate::provider::Provider;
-
-const CONTEXT: OsslParam = OsslParam::described(c"context-string", OCTET_STRING);
-const ENTROPY: OsslParam = OsslParam::described(c"test-entropy", OCTET_STRING);
-const DETERMINISTIC: OsslParam = OsslParam::described(c"deterministic", INTEGER);
-const ENCODING: OsslParam = OsslParam::described(c"message-encoding", INTEGER);
-const SIGNATURE: OsslParam = OsslParam::described(c"signature", OCTET_STRING);
 
 /// The context of a signature.
 #[derive(Clone)]
@@ -30,18 +25,11 @@ pub struct Signature<const N: usize> {
     provider: Provider,
     key: Option<Key<SlhDsa<N>>>,
     purpose: Purpose,
-    /// The standard's ctx.
-    context: Vec<u8>,
-    /// True if the message is signed within its context, as the standard has it. Otherwise what comes is the standard's M', which tests
-    /// and callers that have encoded it already hand over.
-    encodes: bool,
-    deterministic: bool,
+    choices: Choices,
     /// The random bytes of signatures where a caller has given them, which only tests do.
     randomness: Option<Zeroizing<Vec<u8>>>,
     /// The pieces that came. The standard hashes the whole message twice, so they are kept until the last has come.
     pieces: Zeroizing<Vec<u8>>,
-    /// The signature that the pieces are to have.
-    expected: Vec<u8>,
     count: Count,
 }
 
@@ -58,12 +46,9 @@ impl<const N: usize> MessageSignature for Signature<N> {
             provider,
             key: None,
             purpose: Purpose::SignOrDigestVerify,
-            context: Vec::new(),
-            encodes: true,
-            deterministic: false,
+            choices: Choices::new(),
             randomness: None,
             pieces: Zeroizing::default(),
-            expected: Vec::new(),
             count: Count::default(),
         }
     }
@@ -92,15 +77,6 @@ impl<const N: usize> MessageSignature for Signature<N> {
     fn set(&mut self, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
-                b"context-string" => {
-                    let context = param.octets()?;
-                    if context.len() > CONTEXT_MAX {
-                        return Err(
-                            Reason::FAILED_TO_GET_PARAMETER.with("a context string has at most 255 bytes")
-                        );
-                    }
-                    self.context = context.to_vec();
-                }
                 b"test-entropy" => {
                     self.randomness = None;
                     let bytes = param.octets()?;
@@ -109,12 +85,7 @@ impl<const N: usize> MessageSignature for Signature<N> {
                     }
                     self.randomness = Some(Zeroizing::new(bytes.to_vec()));
                 }
-                b"deterministic" => self.deterministic = param.size()? == 1,
-                b"message-encoding" => self.encodes = param.size()? != 0,
-                b"signature" if self.purpose == Purpose::VerifyMessage => {
-                    self.expected = param.octets()?.to_vec();
-                }
-                _ => {}
+                _ => self.choices.set(&param, self.purpose)?,
             }
         }
         Ok(())
@@ -152,7 +123,7 @@ impl<const N: usize> MessageSignature for Signature<N> {
     }
 
     fn verify_pieces(&mut self, signature: Option<&[u8]>) -> Result<()> {
-        let (message, expected) = (std::mem::take(&mut self.pieces), self.expected.clone());
+        let (message, expected) = (std::mem::take(&mut self.pieces), self.choices.expected.clone());
         self.verify(&message, signature.unwrap_or(&expected))
     }
 }
@@ -163,14 +134,14 @@ impl<const N: usize> Signature<N> {
     }
 
     fn scheme(&self) -> Scheme<'_> {
-        if self.encodes { Scheme::Pure(&self.context) } else { Scheme::Internal }
+        if self.choices.encodes { Scheme::Pure(&self.choices.context) } else { Scheme::Internal }
     }
 
     fn signature(&self, message: &[u8]) -> Result<Vec<u8>> {
         let key = self.key.as_ref().ok_or(Reason::NO_KEY_SET)?.private().ok_or(Reason::NOT_A_PRIVATE_KEY)?;
         let signature = match &self.randomness {
             Some(randomness) => key.sign_with(self.scheme(), message, randomness),
-            None if self.deterministic => key.sign_deterministic(self.scheme(), message),
+            None if self.choices.deterministic => key.sign_deterministic(self.scheme(), message),
             None => {
                 let mut randomness = Zeroizing::new([0; slhdsa::MAX_PUBLIC_KEY / 2]);
                 let randomness = &mut randomness[..key.set().node_len()];
