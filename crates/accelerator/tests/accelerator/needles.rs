@@ -76,11 +76,11 @@ impl Needles {
             let words = place.windows(8).step_by(4);
             words.map(|window| u64::from_ne_bytes(window.try_into().expect("eight bytes"))).collect()
         };
-        let common: BTreeSet<u64> = windows(&other).into_iter().collect();
-        for (index, (window, again)) in windows(&place).into_iter().zip(windows(&again)).enumerate() {
-            let values: BTreeSet<u8> = window.to_ne_bytes().into_iter().collect();
-            // Masks and small numbers are everywhere.
-            if values.len() >= 5 && window == again && !common.contains(&window) {
+        let other = windows(&other);
+        let common: BTreeSet<u64> = other.iter().copied().collect();
+        let (place, again) = (windows(&place), windows(&again));
+        for (index, ((window, again), other)) in place.into_iter().zip(again).zip(other).enumerate() {
+            if window == again && !common.contains(&window) && is_like_no_other(window, other) {
                 self.insert(window, 4 * index);
             }
         }
@@ -91,7 +91,7 @@ impl Needles {
         let mut found = BTreeMap::new();
         // Most of it is zero.
         for (block, at) in memory.chunks(64).zip((0..).step_by(64)) {
-            if block.iter().all(|byte| *byte == 0) {
+            if block == &[0; 64][..block.len()] {
                 continue;
             }
             for at in at..(at + 64).min(memory.len().saturating_sub(7)) {
@@ -105,6 +105,16 @@ impl Needles {
         }
         found
     }
+}
+
+/// Returns false for eight bytes that memory may hold by chance: masks and small numbers, and those of which half is no secret, because
+/// another key is expanded to it in the same place. Four bytes that are beside zeros are among a program's tables often enough.
+fn is_like_no_other(window: u64, other: u64) -> bool {
+    let bytes = window.to_ne_bytes();
+    let values: BTreeSet<u8> = bytes.into_iter().collect();
+    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+    let halves = [0, 32].map(|shift| (window >> shift) as u32 != (other >> shift) as u32);
+    values.len() >= 5 && zeros <= 1 && halves == [true; 2]
 }
 
 /// Returns the bytes of a key that are secret. Those of RSA come after the public exponent, from where numbers begin at any byte.

@@ -15,8 +15,8 @@ use super::needles::{Needles, subsets};
 use super::operations::IV;
 use super::service::{Service, eventually, runs, signal};
 
-/// Returns the readable memory of a process, with the place of each piece. Pieces that can't be read are left
-/// out.
+/// Returns the memory that a process may write to, with the place of each piece: nothing that was computed lies elsewhere. Pieces that can't
+/// be read are left out.
 pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut memory = File::open(format!("/proc/{pid}/mem")).unwrap();
@@ -26,7 +26,7 @@ pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
         let (begin, end) = range.split_once('-').unwrap();
         let address = |text| u64::from_str_radix(text, 16).unwrap();
         let (begin, end) = (address(begin), address(end));
-        if !rest.starts_with('r') || end - begin > 1 << 30 {
+        if !rest.starts_with("rw") || end - begin > 1 << 30 {
             continue;
         }
         let mut bytes = vec![0; (end - begin) as usize];
