@@ -200,7 +200,11 @@ fn run(cases: &[Case], needles: &Needles, carried: bool, stack: &mut [u128]) -> 
 }
 
 fn bytes_of(stack: &[u128]) -> Vec<u8> {
-    stack.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    let mut bytes = vec![0; size_of_val(stack)];
+    for (bytes, word) in bytes.chunks_exact_mut(size_of::<u128>()).zip(stack) {
+        bytes.copy_from_slice(&word.to_ne_bytes());
+    }
+    bytes
 }
 
 /// The scan finds what is there.
