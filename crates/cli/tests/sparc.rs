@@ -1,6 +1,5 @@
 //! `millstream sparc` as a command: what it prints about processors, and how it ends as the program does.
 //! Programs are in assembly, so that a test needs only an assembler and a linker.
-//! that a test needs an assembler and a linker only.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
