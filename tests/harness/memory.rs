@@ -113,10 +113,16 @@ impl Secrets {
     }
 
     fn search(&self, bytes: &[u8], begin: u64, region: &str, found: &mut Vec<String>) {
-        for (at, run) in bytes.windows(RUN).enumerate() {
-            if !self.begins[usize::from(u16::from_le_bytes([run[0], run[1]]))] {
+        // Tests are not optimised: a loop that calls nothing takes a tenth of one over windows.
+        let begins = &self.begins[..];
+        let mut next = 0;
+        while next + RUN <= bytes.len() {
+            let at = next;
+            next += 1;
+            if !begins[bytes[at] as usize | (bytes[at + 1] as usize) << 8] {
                 continue;
             }
+            let run = &bytes[at..at + RUN];
             let Some(rests) = self.runs.get(&run[..STEP]) else { continue };
             let rests = rests.iter().filter(|(rest, _)| run[STEP..] == *rest);
             found.extend(rests.map(|(_, name)| format!("{name}: {:#x} in {region}", begin + at as u64)));
