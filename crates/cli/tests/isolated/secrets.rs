@@ -15,8 +15,8 @@ use super::needles::{Needles, subsets};
 use super::operations::IV;
 use super::service::{Service, eventually, runs, signal};
 
-/// Returns the memory that a process may write to, with the place of each piece: nothing that was computed lies elsewhere. Pieces that can't
-/// be read are left out.
+/// Returns the readable memory of a process, with the place of each piece. Pieces that can't be read are left
+/// out, and so are those that are as they are in a file: programs and libraries, which nobody may write to.
 pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut memory = File::open(format!("/proc/{pid}/mem")).unwrap();
@@ -26,7 +26,7 @@ pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
         let (begin, end) = range.split_once('-').unwrap();
         let address = |text| u64::from_str_radix(text, 16).unwrap();
         let (begin, end) = (address(begin), address(end));
-        if !rest.starts_with("rw") || end - begin > 1 << 30 {
+        if !rest.starts_with('r') || is_as_in_a_file(rest) || end - begin > 1 << 30 {
             continue;
         }
         let mut bytes = vec![0; (end - begin) as usize];
@@ -36,6 +36,12 @@ pub fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     }
     assert!(pieces.len() > 5, "the memory of {pid} can be read");
     pieces
+}
+
+/// Returns true for a private mapping of a file that may not be written to. What is shared may be written to elsewhere.
+fn is_as_in_a_file(rest: &str) -> bool {
+    let path = rest.split_whitespace().nth(4).unwrap_or_default();
+    matches!(&rest[..4], "r--p" | "r-xp") && path.starts_with('/') && !path.starts_with("/memfd:")
 }
 
 /// Returns the pieces of memory in which a secret lies.
