@@ -94,7 +94,8 @@ fn collect(mut from: impl Read + Send + 'static) -> Arc<Mutex<Vec<u8>>> {
     all
 }
 
-/// No certificates of the system's authorities: nobody is verified, and reading them takes longer than the exchange.
+/// No certificates of the system's authorities: a test that verifies a peer names the certificate itself, and reading them all takes
+/// longer than the exchange.
 const NO_AUTHORITIES: [&str; 3] = ["-no-CAfile", "-no-CApath", "-no-CAstore"];
 
 /// The settings of both sides, and certificates of all kinds.
