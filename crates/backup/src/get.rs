@@ -11,6 +11,7 @@ use std::thread;
 use millstream_cpu::Features;
 use millstream_files::chunked::{CHUNK, HEADER, Message, SEALED_CHUNK, sealed_len};
 use millstream_files::envelope::{DataKey, Identity};
+use zeroize::Zeroize;
 
 use crate::error::Error;
 use crate::location::Location;
@@ -175,7 +176,7 @@ fn fetch(
             )));
         }
         let message = message(bytes.first_chunk().expect("no segment is shorter"))?;
-        message.open_slots(0, &mut bytes[HEADER..]).map_err(|error| fault(error.to_string()))?;
+        open_slots(&message, 0, &mut bytes[HEADER..]).map_err(fault)?;
         return Ok(gathered(bytes, HEADER, 0..usize::MAX));
     }
     let chunks = wanted.start / CHUNK as u64..wanted.end.div_ceil(CHUNK as u64);
@@ -187,9 +188,17 @@ fn fetch(
     if bytes.len() as u64 != end - place(chunks.start) {
         return Err(fault("it was cut off".into()));
     }
-    message.open_slots(chunks.start, &mut bytes).map_err(|error| fault(error.to_string()))?;
+    open_slots(&message, chunks.start, &mut bytes).map_err(fault)?;
     let skipped = (wanted.start - chunks.start * CHUNK as u64) as usize;
     Ok(gathered(bytes, 0, skipped..skipped + (wanted.end - wanted.start) as usize))
+}
+
+/// Opens chunks where they lie. If one of them fails, the plaintext of those before it is wiped.
+fn open_slots(message: &Message, first: u64, slots: &mut [u8]) -> Result<(), String> {
+    message.open_slots(first, slots).map_err(|error| {
+        slots.zeroize();
+        error.to_string()
+    })
 }
 
 /// Moves the plaintext of opened chunks together, and keeps a range of it.

@@ -111,10 +111,14 @@ fn cloud(scheme: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
     };
     // `Store` asks again by itself, and more patiently.
     let retry = || RetryConfig { max_retries: 2, ..RetryConfig::default() };
-    let http = |variable| std::env::var(variable).is_ok_and(|url: String| url.starts_with("http://"));
+    // An endpoint without TLS is that of a server on this machine, as a rule, and only a variable asks for it.
+    let plain = |variables: &[&str]| {
+        let is_plain = |url: String| url.starts_with("http://");
+        variables.iter().any(|variable| std::env::var(variable).is_ok_and(is_plain))
+    };
     let store: Result<Arc<dyn ObjectStore>, _> = match scheme {
         "s3" | "s3a" => {
-            let plain = http("AWS_ENDPOINT_URL") || http("AWS_ENDPOINT");
+            let plain = plain(&["AWS_ENDPOINT_URL", "AWS_ENDPOINT"]);
             let options = options().with_allow_http(plain);
             let store = AmazonS3Builder::from_env()
                 .with_bucket_name(bucket)
@@ -126,13 +130,15 @@ fn cloud(scheme: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
         }
         "gs" => GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(bucket)
-            .with_client_options(options())
+            .with_client_options(options().with_allow_http(plain(&["GOOGLE_BASE_URL"])))
             .with_retry(retry())
             .build()
             .map(|store| Arc::new(store) as _),
         "az" | "azure" => MicrosoftAzureBuilder::from_env()
             .with_container_name(bucket)
-            .with_client_options(options())
+            .with_client_options(
+                options().with_allow_http(plain(&["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"])),
+            )
             .with_retry(retry())
             .build()
             .map(|store| Arc::new(store) as _),

@@ -279,7 +279,7 @@ impl Run<'_> {
         let record = segment::seal(features, &self.key, keys, (id, number), &mut filled)?;
         let [folder, object] = manifest::object_name(id, number, &record.entry.salt);
         let object = self.location.object(&[&folder, &object]);
-        let all = Bytes::from(filled.bytes);
+        let all = Bytes::from(filled.into_sealed());
         self.store.put(&object, all.slice(..record.entry.sealed_bytes as usize))?;
         let [folder, name] = manifest::record_name(id, number);
         let sealed = record.seal(features, &self.key, id, number)?;
@@ -287,7 +287,7 @@ impl Run<'_> {
         (self.events)(Event::Stored { segment: number, bytes });
         (self.events)(Event::Bytes(bytes));
         // The buffer is not copied where nothing else holds it any more.
-        Ok((record.entry, false, Filled { bytes: all.into(), plain: 0 }))
+        Ok((record.entry, false, Filled::over(all.into())))
     }
 
     /// Writes the manifest, and removes what was needed only to go on.

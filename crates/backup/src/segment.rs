@@ -17,6 +17,7 @@ use millstream_engines::gcm::Polyval;
 use millstream_engines::hash::{Hash, Hasher};
 use millstream_files::chunked::{CHUNK, HEADER, Message, SALT, SEALED_CHUNK, sealed_len};
 use millstream_files::envelope::DataKey;
+use zeroize::Zeroize;
 
 use crate::error::Error;
 use crate::manifest::{Entry, Id, Keys};
@@ -27,21 +28,36 @@ const BATCH: usize = 8;
 /// The length of a record's plaintext.
 const RECORD: usize = SALT + 32 + 16 + 8 + 8;
 
-/// The plaintext of a segment, in a buffer that has room for its header and tags.
-#[derive(Debug, Default)]
+/// The plaintext of a segment, in a buffer that has room for its header and tags. Plaintext that is not sealed is wiped when the buffer is
+/// dropped or filled again.
+#[derive(Default)]
 pub struct Filled {
     /// The buffer. What is behind the segment is of no meaning.
     pub bytes: Vec<u8>,
     /// The bytes of plaintext.
     pub plain: usize,
+    /// True while there is plaintext in the buffer.
+    is_open: bool,
 }
 
 impl Filled {
+    /// Returns a buffer with nothing in it that has to be kept secret.
+    pub(crate) fn over(bytes: Vec<u8>) -> Self {
+        Filled { bytes, plain: 0, is_open: false }
+    }
+
+    /// Takes the buffer of a segment that was sealed.
+    pub(crate) fn into_sealed(mut self) -> Vec<u8> {
+        debug_assert!(!self.is_open);
+        std::mem::take(&mut self.bytes)
+    }
+
     /// Fills the buffer from a stream, each chunk at its place. It is full with `most` bytes of plaintext, and the stream has ended when it is not.
     ///
     /// # Errors
     /// Those of the reader.
     pub fn read(&mut self, reader: &mut impl Read, most: usize) -> io::Result<()> {
+        let was_open = std::mem::replace(&mut self.is_open, true);
         self.bytes.resize(sealed_len(most as u64) as usize, 0);
         self.plain = 0;
         while self.plain < most {
@@ -54,11 +70,24 @@ impl Filled {
                 Err(error) => return Err(error),
             }
         }
+        if was_open {
+            // Only what is sealed next is written over.
+            let end = sealed_len(self.plain as u64) as usize;
+            self.bytes[end..].zeroize();
+        }
         Ok(())
     }
 
     fn slots(&mut self) -> &mut [u8] {
         &mut self.bytes[HEADER..sealed_len(self.plain as u64) as usize]
+    }
+}
+
+impl Drop for Filled {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.bytes.zeroize();
+        }
     }
 }
 
@@ -159,6 +188,7 @@ pub(crate) fn seal(
         message.seal_slots((batch * BATCH) as u64, slots)?;
         sha256.update(slots);
     }
+    filled.is_open = false;
     let mut sum = [0; 32];
     sum.copy_from_slice(&sha256.finish());
     let plain = filled.plain as u64;

@@ -195,6 +195,7 @@ fn may_pass(error: &StoreError) -> bool {
             let lasting = [
                 Kind::StorageFull,
                 Kind::QuotaExceeded,
+                Kind::FileTooLarge,
                 Kind::PermissionDenied,
                 Kind::ReadOnlyFilesystem,
                 Kind::NotADirectory,

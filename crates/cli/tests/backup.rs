@@ -70,16 +70,17 @@ fn a_command_that_fails_leaves_no_whole_backup() {
     assert_eq!(got.out, b"whole\n");
 }
 
-/// Kills `put` and `resume` after random times, until the backup is whole.
-#[test]
-fn a_backup_that_is_killed_goes_on() {
+/// Kills `put` and `resume` after random times, until the backup is whole, and begins another one until there were enough kills. What is left
+/// after each kill is read: a backup that is not whole must not be taken for one.
+fn kill_and_go_on(least: u64) {
     let place = place();
     let bytes = stream(24 << 20);
     place.write("in", &bytes);
-    let (mut kills, mut partial) = (0, 0);
-    for round in 0..6u64 {
+    let (mut kills, mut partial, mut round) = (0, 0, 0);
+    while kills < least || partial == 0 {
         let name = format!("store/{round}");
         let mut verb = "put";
+        let mut kills_of_round = 0;
         loop {
             let mut child = Command::new(MILLSTREAM)
                 .args(["backup", verb, &name, "-k", "key", "in", "-q"])
@@ -89,7 +90,7 @@ fn a_backup_that_is_killed_goes_on() {
                 .spawn()
                 .unwrap();
             // The waits differ from kill to kill, and grow, so that an end is reached on a slow machine.
-            std::thread::sleep(Duration::from_millis(3 + kills * 17 % 60 + kills * 4));
+            std::thread::sleep(Duration::from_millis(3 + kills * 17 % 60 + kills_of_round * 8));
             let ended = child.try_wait().unwrap();
             child.kill().unwrap();
             let status = child.wait().unwrap();
@@ -98,6 +99,7 @@ fn a_backup_that_is_killed_goes_on() {
             }
             assert!(ended.is_none(), "{verb} ended by itself: {status}");
             kills += 1;
+            kills_of_round += 1;
             let manifest = place.path(&name).join("manifest").exists();
             let got = place.millstream(["backup", "get", &name, "-k", "key", "-o", "-"]);
             if manifest {
@@ -113,8 +115,34 @@ fn a_backup_that_is_killed_goes_on() {
         let got = place.millstream(["backup", "get", &name, "-k", "key"]);
         assert!(got.out == bytes, "round {round}");
         place.millstream(["backup", "verify", &name, "-k", "key"]).good();
+        std::fs::remove_dir_all(place.path("store")).unwrap();
+        round += 1;
     }
-    assert!(kills > 5 && partial > 0, "{kills} kills, {partial} of them before the end");
+}
+
+#[test]
+fn a_backup_that_is_killed_goes_on() {
+    kill_and_go_on(10);
+}
+
+#[test]
+fn long_kills_a_hundred_leave_nothing_lost() {
+    kill_and_go_on(100);
+}
+
+/// Has the disk refuse a segment, by the limit of files that the shell sets.
+#[test]
+fn a_disk_that_is_full_interrupts_a_backup() {
+    let place = place();
+    let bytes = stream(3 << 20);
+    place.write("in", &bytes);
+    let put = format!(
+        "trap '' XFSZ; ulimit -f 1024; exec {MILLSTREAM} backup put store/full -k key --segment 1M in"
+    );
+    place.run("bash", ["-c", &put], b"").bad(1, &["File too large"]);
+    place.millstream(["backup", "get", "store/full", "-k", "key"]).bad(1, &["resume"]);
+    place.millstream(["backup", "resume", "store/full", "-k", "key", "in"]).good();
+    assert!(place.millstream(["backup", "get", "store/full", "-k", "key"]).good() == bytes);
 }
 
 #[test]

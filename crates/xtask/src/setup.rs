@@ -91,6 +91,7 @@ const PACKAGES: &[Package] = &[
 const DEEP_PACKAGES: &[Package] = &[
     ("libtss2-dev", "the library of the TSS, by which the device secret of tokens is in a TPM"),
     ("swtpm", "a TPM for its tests"),
+    ("npm", "a server of Azure's storage, which keeps backups"),
     ("tpm2-tools", "commands that clear that TPM and change what it measured"),
 ];
 
