@@ -70,7 +70,7 @@ impl At<'_> {
 }
 
 fn stream() -> Vec<u8> {
-    (0..1_500_000u64).map(|i| (i * i >> 3) as u8).collect()
+    (0..1_500_000u64).map(|i| ((i * i) >> 3) as u8).collect()
 }
 
 fn options() -> Put {
