@@ -112,20 +112,23 @@ fn cloud(scheme: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
     // `Store` asks again by itself, and more patiently.
     let retry = || RetryConfig { max_retries: 2, ..RetryConfig::default() };
     // An endpoint without TLS is that of a server on this machine, as a rule, and only a variable asks for it.
-    let plain = |variables: &[&str]| {
-        let is_plain = |url: String| url.starts_with("http://");
-        variables.iter().any(|variable| std::env::var(variable).is_ok_and(is_plain))
+    let begins = |variables: &[&str], begin: &str| {
+        variables.iter().any(|variable| std::env::var(variable).is_ok_and(|url| url.starts_with(begin)))
     };
+    let plain = |variables| begins(variables, "http://");
     let store: Result<Arc<dyn ObjectStore>, _> = match scheme {
         "s3" | "s3a" => {
-            let plain = plain(&["AWS_ENDPOINT_URL", "AWS_ENDPOINT"]);
-            let options = options().with_allow_http(plain);
+            const END: &[&str] = &["AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
+            let is_here = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+                .iter()
+                .any(|own| begins(END, own));
+            let options = options().with_allow_http(plain(END));
             let store = AmazonS3Builder::from_env()
                 .with_bucket_name(bucket)
                 .with_client_options(options)
                 .with_retry(retry())
-                // TLS authenticates what is sent, so the signature need not. Without TLS it must.
-                .with_unsigned_payload(!plain);
+                // TLS authenticates what is sent, so the signature need not, and nobody is in between on this machine. Else it must.
+                .with_unsigned_payload(is_here || !plain(END));
             store.build().map(|store| Arc::new(store) as _)
         }
         "gs" => GoogleCloudStorageBuilder::from_env()

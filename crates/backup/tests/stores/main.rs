@@ -28,6 +28,7 @@ const HALF: usize = 800_000;
 #[derive(Clone, Copy)]
 struct At<'a> {
     scheme: &'a str,
+    host: &'a str,
     port: u16,
     secret: &'a str,
 }
@@ -35,7 +36,7 @@ struct At<'a> {
 impl At<'_> {
     /// Opens a backup's store. The environment is the process's, so one test does all.
     fn open(self, name: &str) -> (Store, Location) {
-        let end = format!("http://127.0.0.1:{}", self.port);
+        let end = format!("http://{}:{}", self.host, self.port);
         let variables = match self.scheme {
             "s3" => vec![
                 ("AWS_ACCESS_KEY_ID", "us".into()),
@@ -65,7 +66,7 @@ impl At<'_> {
 
     /// Returns the same server behind a proxy.
     fn through(self, port: u16) -> Self {
-        At { port, ..self }
+        At { host: Proxy::HOST, port, ..self }
     }
 }
 
@@ -160,21 +161,22 @@ fn tells_refusals(at: At<'_>, wrong: &str) {
 
 #[test]
 fn servers_keep_backups() {
+    const HOST: &str = "127.0.0.1";
     const NAMES: [&str; 3] = ["bucket/pool/now", "bucket/with space/Köln ü", "bucket/100%"];
     let server = Server::s3();
-    let at = At { scheme: "s3", port: server.port, secret: "er" };
+    let at = At { scheme: "s3", host: HOST, port: server.port, secret: "er" };
     keeps_backups(at, &NAMES);
     outlives_the_network(at);
     tells_refusals(at, "wrong");
 
     let server = Server::azure();
-    let at = At { scheme: "az", port: server.port, secret: ACCOUNT.1 };
+    let at = At { scheme: "az", host: HOST, port: server.port, secret: ACCOUNT.1 };
     keeps_backups(at, &NAMES);
     outlives_the_network(at);
     tells_refusals(at, "d3Jvbmc=");
 
     let server = Server::gcs();
-    let at = At { scheme: "gs", port: server.port, secret: "er" };
+    let at = At { scheme: "gs", host: HOST, port: server.port, secret: "er" };
     keeps_backups(at, &NAMES);
     outlives_the_network(at);
     tells_refusals(at, "wrong");

@@ -141,9 +141,12 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// The address, which stands for that of another machine: what is sent there is signed.
+    pub const HOST: &str = "127.0.0.2";
+
     /// Starts a proxy in front of a port, and returns its own port.
     pub fn start(port: u16, fault: Fault) -> (u16, Arc<Self>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind((Proxy::HOST, 0)).unwrap();
         let own = listener.local_addr().unwrap().port();
         let (connections, passed, mended) = Default::default();
         let proxy = Arc::new(Proxy { fault, connections, passed, mended });
