@@ -34,6 +34,19 @@ pub enum Error {
     },
     /// There is no beginning of a backup of that name.
     NothingToResume(String),
+    /// Something of a backup was removed while it was made.
+    Vanished(String),
+    /// An object that has the name of a backup's is none.
+    Foreign(String),
+    /// An object is larger than it can be.
+    Large {
+        /// The object.
+        object: String,
+        /// Its bytes.
+        bytes: u64,
+        /// The most bytes that it may have.
+        most: u64,
+    },
     /// A manifest or a draft can't be understood, for this reason.
     Manifest(String),
     /// A manifest's signature is wrong, or of another signer than the one that was asked for.
@@ -97,6 +110,17 @@ impl fmt::Display for Error {
             Error::NothingToResume(name) => {
                 write!(f, "{name}: there is no interrupted backup of this name; begin one by 'put'")
             }
+            Error::Vanished(name) => write!(
+                f,
+                "{name}: a part of this backup was removed from the store while it was made; it is not whole: make it again under another name"
+            ),
+            Error::Foreign(object) => {
+                write!(f, "{object}: has the name of a part of a backup and is none; nothing was removed")
+            }
+            Error::Large { object, bytes, most } => write!(
+                f,
+                "{object} has {bytes} bytes where {most} are the most that it can have: it was replaced"
+            ),
             Error::Manifest(why) => write!(f, "the manifest can't be used: {why}"),
             Error::Signature => f.write_str(
                 "the manifest's signature is wrong, or not of the verifier that was named: the manifest was changed or replaced",

@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 
 use crate::error::Error;
 use crate::location::Location;
-use crate::manifest::{Details, Index, Manifest};
+use crate::manifest::{Details, Index, MOST_MANIFEST, Manifest};
 use crate::segment::segment_context;
 use crate::store::Store;
 use crate::{Event, Events};
@@ -26,7 +26,7 @@ pub struct Get {
     features: Features,
     /// The bytes of memory for segments.
     pub memory: u64,
-    /// The bytes of the stream that are wanted, if not all.
+    /// The bytes of the stream that are wanted, if not all. An end of `u64::MAX` is the end of the stream.
     pub range: Option<Range<u64>>,
     /// True when the backup may have another name than it was made under.
     pub moved: bool,
@@ -69,7 +69,7 @@ pub fn manifest(
     features: Features,
     verifier: Option<&[u8; 32]>,
 ) -> Result<Manifest, Error> {
-    let Some(bytes) = store.find(&location.manifest())? else {
+    let Some(bytes) = store.find(&location.manifest(), MOST_MANIFEST)? else {
         let partial = store.exists(&location.draft())?;
         return Err(Error::Missing { name: location.address.clone(), partial });
     };
@@ -104,7 +104,10 @@ pub fn get(
 ) -> Result<u64, Error> {
     let opened = open(store, location, options, identities)?;
     let all = 0..opened.index.bytes;
-    let range = options.range.clone().unwrap_or(all.clone());
+    let mut range = options.range.clone().unwrap_or(all.clone());
+    if range.end == u64::MAX {
+        range.end = all.end;
+    }
     if range.start > range.end || range.end > all.end {
         return Err(Error::Range { bytes: all.end });
     }
@@ -167,7 +170,8 @@ fn fetch(
             .map_err(|error| fault(error.to_string()))
     };
     if wanted == (0..entry.bytes()) {
-        let mut bytes = Vec::from(store.get(&object)?);
+        let got = store.get(&object, entry.sealed_bytes);
+        let mut bytes = Vec::from(got.map_err(|error| of_segment(error, fault))?);
         if bytes.len() as u64 != entry.sealed_bytes {
             return Err(fault(format!(
                 "it has {} bytes where the manifest says {}",
@@ -191,6 +195,14 @@ fn fetch(
     open_slots(&message, chunks.start, &mut bytes).map_err(fault)?;
     let skipped = (wanted.start - chunks.start * CHUNK as u64) as usize;
     Ok(gathered(bytes, 0, skipped..skipped + (wanted.end - wanted.start) as usize))
+}
+
+/// Returns the error of reading a segment. A segment that has grown is one that was changed.
+pub(crate) fn of_segment(error: Error, fault: impl FnOnce(String) -> Error) -> Error {
+    match error {
+        Error::Large { .. } => fault(error.to_string()),
+        error => error,
+    }
 }
 
 /// Opens chunks where they lie. If one of them fails, the plaintext of those before it is wiped.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use millstream_cpu::Features;
-use millstream_files::envelope::{Head, Identity, Recipient};
+use millstream_files::envelope::{Head, Identity, MAGIC, Recipient};
+use object_store::Error as StoreError;
+use object_store::path::Path;
 
 use crate::error::Error;
 use crate::get::{self, Get};
 use crate::location::Location;
-use crate::manifest::{self, Index, Manifest};
+use crate::manifest::{self, Index, MOST_MANIFEST, Manifest};
 use crate::put::is_own;
 use crate::store::Store;
 
@@ -19,12 +21,15 @@ pub struct Found {
     pub location: Location,
     /// The index of a whole backup; none for the beginning of one.
     pub index: Option<Index>,
+    /// The reason why a manifest is there and can't be used.
+    pub fault: Option<String>,
 }
 
-/// Lists the backups under a name, whole or not, the oldest first and those that are not whole at the end. This takes no key.
+/// Lists the backups under a name, whole or not, the oldest first and those that are not whole at the end. This takes no key. A manifest that
+/// can't be used hides no other: its place has the fault.
 ///
 /// # Errors
-/// Those of the store; [`Error::Manifest`] and [`Error::Signature`] for a manifest that was changed.
+/// Those of the store.
 pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<Found>, Error> {
     let mut names = BTreeMap::new();
     for meta in store.list(&under.path)? {
@@ -40,25 +45,45 @@ pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<F
     let mut found = Vec::new();
     for (path, whole) in names {
         let location = under.below(path);
-        let index = if whole {
-            match store.find(&location.manifest())? {
-                Some(bytes) => Some(Manifest::read(features, &bytes, None)?.index),
-                // Somebody removed it meanwhile.
-                None => continue,
+        if !whole {
+            if is_envelope(store, &location.draft())? {
+                found.push(Found { location, index: None, fault: None });
             }
-        } else {
-            None
+            continue;
+        }
+        let read = match store.find(&location.manifest(), MOST_MANIFEST) {
+            Ok(Some(bytes)) => Manifest::read(features, &bytes, None),
+            // Somebody removed it meanwhile.
+            Ok(None) => continue,
+            Err(error @ Error::Large { .. }) => Err(error),
+            Err(error) => return Err(error),
         };
-        found.push(Found { location, index });
+        let (index, fault) = match read {
+            Ok(manifest) => (Some(manifest.index), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        found.push(Found { location, index, fault });
     }
     found.sort_by_key(|found| found.index.as_ref().map_or(u64::MAX, |index| index.created));
     Ok(found)
 }
 
+/// Returns true for an object that begins as manifests and drafts do.
+fn is_envelope(store: &Store, path: &Path) -> Result<bool, Error> {
+    match store.get_range(path, 0..MAGIC.len() as u64) {
+        Ok(bytes) => Ok(bytes == MAGIC[..]),
+        // It is shorter, or gone.
+        Err(Error::Store { source: StoreError::Generic { .. } | StoreError::NotFound { .. }, .. }) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes a backup, or the beginning of one: the manifest first, so that nobody takes what is left for whole.
 ///
 /// # Errors
-/// [`Error::Missing`]; those of the store.
+/// [`Error::Missing`]; [`Error::Foreign`] when a file of another program has the name of a manifest or a draft; those of the store.
 pub fn remove(store: &Store, location: &Location) -> Result<(), Error> {
     location.check_named()?;
     let objects: Vec<_> =
@@ -66,15 +91,21 @@ pub fn remove(store: &Store, location: &Location) -> Result<(), Error> {
     if objects.is_empty() {
         return Err(Error::Missing { name: location.address.clone(), partial: false });
     }
-    store.delete(&location.manifest())?;
-    let draft = location.draft();
+    let (manifest, draft) = (location.manifest(), location.draft());
+    for meta in objects.iter().filter(|meta| meta.location == manifest || meta.location == draft) {
+        if meta.size < MAGIC.len() as u64 || !is_envelope(store, &meta.location)? {
+            return Err(Error::Foreign(meta.location.to_string()));
+        }
+    }
+    store.delete(&manifest)?;
     for meta in objects.iter().filter(|meta| meta.location != draft) {
         store.delete(&meta.location)?;
     }
     store.delete(&draft)
 }
 
-/// Removes all backups under a name but the newest `keep`, and with `partial` the interrupted ones. Returns what was removed.
+/// Removes all backups under a name but the newest `keep`, and with `partial` the interrupted ones. Returns what was removed. The newest are
+/// those that were begun last, by the clocks of the machines that made them. What has a fault is neither counted nor removed.
 ///
 /// # Errors
 /// Those of [`list()`](list) and [`remove`].
@@ -86,8 +117,10 @@ pub fn prune(
     partial: bool,
     dry: bool,
 ) -> Result<Vec<Found>, Error> {
-    let (whole, begun): (Vec<_>, Vec<_>) =
-        list(store, under, features)?.into_iter().partition(|found| found.index.is_some());
+    let (whole, begun): (Vec<_>, Vec<_>) = list(store, under, features)?
+        .into_iter()
+        .filter(|found| found.fault.is_none())
+        .partition(|found| found.index.is_some());
     let old = whole.len().saturating_sub(keep);
     let mut removed: Vec<Found> = whole.into_iter().take(old).collect();
     if partial {

@@ -28,6 +28,12 @@ pub const MOST_SEGMENT_BYTES: u64 = 4 << 30;
 /// The most segments of a backup, whose index then has some 800 MB.
 pub const MOST_SEGMENTS: u64 = 5 << 20;
 
+/// The most bytes of a manifest.
+pub(crate) const MOST_MANIFEST: u64 = 1 << 30;
+
+/// The most bytes of a draft or a record.
+pub(crate) const MOST_SMALL: u64 = 1 << 20;
+
 const FORMAT: &str = "millstream-backup";
 const VERSION: u64 = 1;
 const SIGNED: &[u8] = b"millstream-backup-manifest-v1\n";

@@ -19,8 +19,9 @@ use millstream_files::chunked::sealed_len;
 use millstream_files::envelope::{DataKey, Head, Identity, Kind, Recipient};
 
 use crate::error::Error;
+use crate::get::{self, Get};
 use crate::location::Location;
-use crate::manifest::{self, Details, Draft, Entry, Index, Keys, Manifest};
+use crate::manifest::{self, Details, Draft, Entry, Index, Keys, MOST_SMALL};
 use crate::segment::{self, Filled, Record};
 use crate::store::Store;
 use crate::{Event, Events};
@@ -66,12 +67,16 @@ pub struct Done {
     pub index: Index,
     /// The segments that were there from before.
     pub kept: u64,
+    /// True when the backup was whole already, and the stream was not read.
+    pub was_whole: bool,
+    /// The reason why something stayed in the store that is of no use any more. The backup is whole nevertheless.
+    pub untidy: Option<String>,
 }
 
 /// Makes a backup of all of `reader`.
 ///
 /// # Errors
-/// [`Error::Exists`], [`Error::Partial`], [`Error::Memory`]; the first error of reading, sealing or storing. What was stored stays, for [`resume`].
+/// [`Error::Exists`], [`Error::Partial`], [`Error::Memory`], [`Error::Vanished`]; the first error of reading, sealing or storing. What was stored stays, for [`resume`].
 pub fn put(
     store: &Store,
     location: &Location,
@@ -91,17 +96,19 @@ pub fn put(
     let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let details = Details { name: location.path.to_string(), source: options.source.clone() };
     let draft = Draft { id, created, segment_bytes: options.segment_bytes, details };
-    if !store.create(&location.draft(), draft.encode(options.features, &head, &key)?)? {
+    let encoded = draft.encode(options.features, &head, &key)?;
+    if !store.create(&location.draft(), encoded.clone())? {
         return Err(Error::Partial(location.address.clone()));
     }
-    run(&Run { store, location, options, events, head, key, draft, known: BTreeMap::new() }, reader)
+    let known = BTreeMap::new();
+    run(&Run { store, location, options, events, head, key, draft, encoded: encoded.into(), known }, reader)
 }
 
 /// Goes on with a backup that was interrupted. `reader` brings the whole stream again. Segments that are in the store and whose plaintext is the same
 /// are kept; where the stream differs, segments are sealed anew.
 ///
 /// # Errors
-/// As for [`put`], and [`Error::NothingToResume`]; [`Error::Files`] when no identity opens the draft.
+/// As for [`put`], and [`Error::NothingToResume`]; [`Error::Files`] when no identity opens the draft or the manifest.
 pub fn resume(
     store: &Store,
     location: &Location,
@@ -112,14 +119,14 @@ pub fn resume(
 ) -> Result<Done, Error> {
     location.check_named()?;
     let features = options.features;
-    if let Some(bytes) = store.find(&location.manifest())? {
-        // The interruption came after the manifest: nothing is missing.
-        let index = Manifest::read(features, &bytes, None)?.index;
-        clean(store, location, &index)?;
+    if store.exists(&location.manifest())? {
+        // The interruption came after the manifest: nothing is missing, if the manifest is of this key and name.
+        let index = get::open(store, location, &Get::new(features), identities)?.index;
+        let untidy = clean(store, location, &index).err().map(|error| error.to_string());
         let kept = index.segments.len() as u64;
-        return Ok(Done { index, kept });
+        return Ok(Done { index, kept, was_whole: true, untidy });
     }
-    let Some(bytes) = store.find(&location.draft())? else {
+    let Some(bytes) = store.find(&location.draft(), MOST_SMALL)? else {
         return Err(Error::NothingToResume(location.address.clone()));
     };
     let mut sealed = &bytes[..];
@@ -132,7 +139,7 @@ pub fn resume(
     draft.details.check(location, false)?;
     options.buffers(draft.segment_bytes)?;
     let known = known(store, location, features, &key, &draft)?;
-    run(&Run { store, location, options, events, head, key, draft, known }, reader)
+    run(&Run { store, location, options, events, head, key, draft, encoded: bytes, known }, reader)
 }
 
 /// Finds the segments that are in the store with their records.
@@ -150,7 +157,7 @@ fn known(
     for name in objects.keys().filter_map(|path| path.rsplit('/').next()?.strip_suffix(".record")) {
         let Ok(number) = name.parse() else { continue };
         let [folder, record] = manifest::record_name(&draft.id, number);
-        let Some(sealed) = store.find(&location.object(&[&folder, &record]))? else { continue };
+        let Some(sealed) = store.find(&location.object(&[&folder, &record]), MOST_SMALL)? else { continue };
         let Some(record) = Record::open(features, key, &draft.id, number, &sealed) else { continue };
         let [folder, object] = manifest::object_name(&draft.id, number, &record.entry.salt);
         let object = location.object(&[&folder, &object]).to_string();
@@ -170,6 +177,8 @@ struct Run<'a> {
     head: Head,
     key: DataKey,
     draft: Draft,
+    /// The draft as it is in the store.
+    encoded: Bytes,
     /// The segments of an interrupted run.
     known: BTreeMap<u64, Record>,
 }
@@ -297,12 +306,30 @@ impl Run<'_> {
         let Draft { id, created, segment_bytes, ref details } = self.draft;
         let segments = results.entries.into_values().collect();
         let index = Index { id, created, segment_bytes, bytes, verifier, segments };
+        self.check_nothing_vanished(&index)?;
         let encoded = manifest::encode(features, &self.key, self.head.keys.clone(), &index, details)?;
         if !self.store.create(&self.location.manifest(), encoded)? {
             return Err(Error::Exists(self.location.address.clone()));
         }
-        clean(self.store, self.location, &index)?;
-        Ok(Done { index, kept: results.kept })
+        let untidy = clean(self.store, self.location, &index).err().map(|error| error.to_string());
+        Ok(Done { index, kept: results.kept, was_whole: false, untidy })
+    }
+
+    /// Looks whether the draft and all segments are in the store: somebody may have removed the backup while it was made.
+    fn check_nothing_vanished(&self, index: &Index) -> Result<(), Error> {
+        let Run { store, location, .. } = self;
+        let listed = store.list(&location.object(&[&manifest::hex(&index.id)]))?;
+        let lengths: BTreeMap<&str, u64> =
+            listed.iter().map(|meta| (meta.location.as_ref(), meta.size)).collect();
+        let is_there = |(number, entry): (u64, &Entry)| {
+            let object = location.object(&index.object(number).split('/').collect::<Vec<_>>());
+            lengths.get(object.as_ref()) == Some(&entry.sealed_bytes)
+        };
+        let draft = store.find(&location.draft(), MOST_SMALL)?;
+        if draft.as_ref() == Some(&self.encoded) && (0..).zip(&index.segments).all(is_there) {
+            return Ok(());
+        }
+        Err(Error::Vanished(location.address.clone()))
     }
 }
 

@@ -25,11 +25,18 @@ pub struct Policy {
     pub first_wait: Duration,
     /// The most bytes a second to and from the store, on average over some segments.
     pub bytes_per_second: Option<u64>,
+    /// True for a folder of this machine. What lies behind links in it is not of the store.
+    pub is_local: bool,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Policy { attempts: 8, first_wait: Duration::from_millis(250), bytes_per_second: None }
+        Policy {
+            attempts: 8,
+            first_wait: Duration::from_millis(250),
+            bytes_per_second: None,
+            is_local: false,
+        }
     }
 }
 
@@ -133,19 +140,24 @@ impl Store {
             }
         })?;
         // An attempt whose answer was lost may have made it.
-        Ok(made || self.get(path)? == bytes)
+        Ok(made || self.find(path, bytes.len() as u64)?.is_some_and(|found| found == bytes))
     }
 
-    /// Reads an object.
-    pub(crate) fn get(&self, path: &Path) -> Result<Bytes, Error> {
-        let bytes = self.attempt(("read", path), async || self.inner.get(path).await?.bytes().await)?;
+    /// Reads an object of so many bytes at most. A larger one is not read.
+    pub(crate) fn get(&self, path: &Path, most: u64) -> Result<Bytes, Error> {
+        let read = self.attempt(("read", path), async || {
+            let found = self.inner.get(path).await?;
+            let bytes = found.meta.size;
+            if bytes > most { Ok(Err(bytes)) } else { found.bytes().await.map(Ok) }
+        })?;
+        let bytes = read.map_err(|bytes| Error::Large { object: path.to_string(), bytes, most })?;
         self.pace(bytes.len() as u64);
         Ok(bytes)
     }
 
-    /// Reads an object, if it is there.
-    pub(crate) fn find(&self, path: &Path) -> Result<Option<Bytes>, Error> {
-        match self.get(path) {
+    /// Reads an object of so many bytes at most, if it is there.
+    pub(crate) fn find(&self, path: &Path, most: u64) -> Result<Option<Bytes>, Error> {
+        match self.get(path, most) {
             Err(Error::Store { source: StoreError::NotFound { .. }, .. }) => Ok(None),
             found => found.map(Some),
         }
@@ -175,11 +187,24 @@ impl Store {
 
     /// Lists the objects below a name.
     pub(crate) fn list(&self, prefix: &Path) -> Result<Vec<ObjectMeta>, Error> {
-        self.attempt(("list", prefix), async || {
+        let mut listed: Vec<ObjectMeta> = self.attempt(("list", prefix), async || {
             let prefix = Some(prefix).filter(|prefix| !prefix.is_root());
             self.inner.list(prefix).try_collect().await
-        })
+        })?;
+        // A store that lists more than it was asked for is not believed.
+        listed.retain(|meta| {
+            meta.location.prefix_matches(prefix)
+                && !(self.policy.is_local && is_behind_link(&meta.location, prefix))
+        });
+        Ok(listed)
     }
+}
+
+/// Returns true for a file of this machine that is below a folder by a link only.
+fn is_behind_link(file: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(format!("/{path}"));
+    let (Some(parent), Ok(folder)) = (file.parent(), real(folder)) else { return true };
+    !real(&parent).is_ok_and(|parent| parent.starts_with(folder))
 }
 
 /// Returns true for an error after which the same call may succeed.

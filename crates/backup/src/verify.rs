@@ -105,10 +105,11 @@ fn one(
     let entry = &index.segments[number as usize];
     let object = location.object(&index.object(number).split('/').collect::<Vec<_>>());
     let fault = |why: String| Error::Segment { number, object: object.to_string(), why };
-    let bytes = match store.find(&object)? {
-        Some(bytes) => bytes,
-        None => return Err(fault("it is missing".into())),
-    };
+    let bytes =
+        match store.find(&object, entry.sealed_bytes).map_err(|error| get::of_segment(error, fault))? {
+            Some(bytes) => bytes,
+            None => return Err(fault("it is missing".into())),
+        };
     let mut sum = [0; 32];
     digest(features, Hash::Sha256, &bytes, &mut sum).expect("room for SHA-256");
     if bytes.len() as u64 != entry.sealed_bytes || sum != entry.sha256 {

@@ -101,7 +101,8 @@ fn a_backup_can_be_interrupted_at_any_call() {
                 faulty.set(Some((at, fault)));
                 let interrupted = made(&store, &name, &bytes);
                 faulty.set(None);
-                assert!(interrupted.is_err() || at + 1 >= calls, "call {at}, {fault:?}");
+                let is_done = interrupted.is_ok_and(|done| done.untidy.is_none());
+                assert!(!is_done || at + 1 >= calls, "call {at}, {fault:?}");
                 let whole = faulty.objects().contains(&"pool/now/manifest".to_owned());
                 match read(&store, &name) {
                     Ok(read) => assert!(whole && read == bytes, "call {at}, {fault:?}"),
@@ -389,4 +390,112 @@ fn a_reader_that_fails_leaves_no_whole_backup() {
     assert!(matches!(read(&store, &name), Err(Error::Missing { partial: true, .. })));
     resumed(&store, &name, &[0; 70_000]).unwrap();
     assert!(read(&store, &name).unwrap() == [0; 70_000]);
+}
+
+/// A reader that brings a stream, and has something happen before its second half.
+struct Between<F> {
+    left: Vec<u8>,
+    half: usize,
+    then: Option<F>,
+}
+
+impl<F: FnOnce()> std::io::Read for Between<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left.len() <= self.half
+            && let Some(then) = self.then.take()
+        {
+            then();
+        }
+        let len = buffer.len().min(self.left.len()).min(1000);
+        buffer[..len].copy_from_slice(&self.left[..len]);
+        self.left.drain(..len);
+        Ok(len)
+    }
+}
+
+#[test]
+fn a_backup_that_is_removed_while_it_is_made_is_not_whole() {
+    let faulty = Faulty::new();
+    let (store, beside, name) = (faulty.store(1), faulty.store(1), Location::in_memory("a/b"));
+    let bytes = text(10_000, 1);
+    let removed = || remove(&beside, &name).unwrap();
+    let mut reader = Between { half: bytes.len() / 2, left: bytes.clone(), then: Some(removed) };
+    let failed = put(&store, &name, &options(), &[Recipient::Key(&KEY)], &mut reader, &|_| {}).unwrap_err();
+    assert!(matches!(failed, Error::Vanished(_)), "{failed}");
+    assert!(matches!(read(&store, &name), Err(Error::Missing { .. })));
+}
+
+#[test]
+fn resuming_a_whole_backup_takes_its_key_and_reads_nothing() {
+    let faulty = Faulty::new();
+    let (store, name) = (faulty.store(1), Location::in_memory("a/b"));
+    let bytes = text(5000, 1);
+    made(&store, &name, &bytes).unwrap();
+    let done = resumed(&store, &name, b"another stream").unwrap();
+    assert!(done.was_whole && read(&store, &name).unwrap() == bytes);
+    let other = [Identity::Key(&[9; 32])];
+    resume(&store, &name, &options(), &other, &mut &bytes[..], &|_| {}).unwrap_err();
+
+    // A manifest of somebody else's backup is not taken for this one's.
+    let elsewhere = Location::in_memory("x/y");
+    made(&store, &elsewhere, &bytes).unwrap();
+    faulty.write("a/b/manifest", faulty.read("x/y/manifest"));
+    assert!(matches!(resumed(&store, &name, &bytes), Err(Error::Moved { .. })));
+    assert!(faulty.objects().iter().any(|object| object.starts_with("a/b/") && object.ends_with(".segment")));
+}
+
+#[test]
+fn what_is_none_of_a_backup_is_not_removed_and_hides_nothing() {
+    let faulty = Faulty::new();
+    let (store, name) = (faulty.store(1), Location::in_memory("all/good"));
+    made(&store, &name, b"stream").unwrap();
+    faulty.write("all/theirs/manifest", b"precious".to_vec());
+    faulty.write("all/short/draft", b"x".to_vec());
+    let all = Location::in_memory("all");
+    let found = list(&store, &all, features()).unwrap();
+    let faults: Vec<bool> = found.iter().map(|found| found.fault.is_some()).collect();
+    assert_eq!(faults, [false, true]);
+    assert!(prune(&store, &all, features(), 1, true, false).unwrap().is_empty());
+    for theirs in ["all/theirs", "all/short"] {
+        let refused = remove(&store, &Location::in_memory(theirs)).unwrap_err();
+        assert!(matches!(refused, Error::Foreign(_)), "{refused}");
+    }
+    assert_eq!(faulty.read("all/theirs/manifest"), b"precious");
+}
+
+#[test]
+fn an_object_that_grew_is_not_read() {
+    let faulty = Faulty::new();
+    let (store, name) = (faulty.store(1), Location::in_memory("a/b"));
+    made(&store, &name, b"stream").unwrap();
+    let segment = faulty.objects().into_iter().find(|object| object.ends_with(".segment")).unwrap();
+    let mut grown = faulty.read(&segment);
+    grown.push(0);
+    faulty.write(&segment, grown);
+    let refused = read(&store, &name).unwrap_err();
+    assert!(
+        refused.to_string().contains("segment 0") && refused.to_string().contains("the most"),
+        "{refused}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_lies_behind_a_link_is_not_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| {
+        let (location, inner, is_local) =
+            Location::parse(folder.path().join(name).to_str().unwrap()).unwrap();
+        (Store::new(inner, Policy { attempts: 1, is_local, ..Policy::default() }).unwrap(), location)
+    };
+    for name in ["other/one", "store/new"] {
+        let (store, location) = at(name);
+        made(&store, &location, b"stream").unwrap();
+    }
+    std::os::unix::fs::symlink(folder.path().join("other"), folder.path().join("store/link")).unwrap();
+    let (store, all) = at("store");
+    assert_eq!(list(&store, &all, features()).unwrap().len(), 1);
+    assert!(prune(&store, &all, features(), 1, false, false).unwrap().is_empty());
+    let (store, other) = at("other/one");
+    assert!(read(&store, &other).is_ok());
 }

@@ -47,10 +47,13 @@ struct Wanted {
 
 fn range(text: &str) -> Result<Wanted, String> {
     let parsed = text.split_once('-').and_then(|(first, last)| {
-        let last = if last.is_empty() { None } else { Some(last.parse().ok()?) };
-        Some(Wanted { first: first.parse().ok()?, last })
+        let digits =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+        let last = if last.is_empty() { None } else { Some(digits(last)?) };
+        Some(Wanted { first: digits(first)?, last })
     });
-    let in_order = |wanted: &Wanted| wanted.last.is_none_or(|last| wanted.first <= last && last < u64::MAX);
+    let in_order =
+        |wanted: &Wanted| wanted.last.is_none_or(|last| wanted.first <= last && last < u64::MAX - 1);
     parsed.filter(in_order).ok_or_else(|| "a range is as in 0-99, or 4096- for all from there on".into())
 }
 
@@ -68,7 +71,7 @@ impl Get {
         (options.memory, options.moved, options.verifier) = (self.long.memory, self.moved, self.verifier);
         let bytes = get::manifest(&store, &location, features, self.verifier.as_ref())?.index.bytes;
         if let Some(Wanted { first, last }) = self.range {
-            options.range = Some(Range { start: first, end: last.map_or(bytes, |last| last + 1) });
+            options.range = Some(Range { start: first, end: last.map_or(u64::MAX, |last| last + 1) });
         }
         let secrets = self.keys.read(context)?;
         let output = match destination {
@@ -77,7 +80,7 @@ impl Get {
             None => Output::standard()?,
         };
         let progress = self.long.progress(Some(
-            options.range.as_ref().map_or(bytes, |range| range.end.saturating_sub(range.start)),
+            options.range.as_ref().map_or(bytes, |range| range.end.min(bytes).saturating_sub(range.start)),
         ));
         let tell = |event| self.long.tell(&progress, &event, to_errors);
         let mut writer = BufWriter::with_capacity(0, output.file());
@@ -110,7 +113,7 @@ mod tests {
     fn ranges() {
         assert_eq!(range("0-99"), Ok(Wanted { first: 0, last: Some(99) }));
         assert_eq!(range("4096-"), Ok(Wanted { first: 4096, last: None }));
-        for wrong in ["", "-", "5", "9-8", "-5", "a-b", "0-18446744073709551615"] {
+        for wrong in ["", "-", "5", "9-8", "-5", "a-b", "0-18446744073709551615", "+1-+5"] {
             assert!(range(wrong).is_err(), "{wrong}");
         }
     }

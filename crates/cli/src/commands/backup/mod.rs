@@ -77,6 +77,7 @@ impl At {
             attempts: if is_local { 1 } else { self.retries.saturating_add(1) },
             first_wait: Duration::from_millis(250),
             bytes_per_second: self.bandwidth,
+            is_local,
         };
         Ok((Store::new(inner, policy)?, location))
     }

@@ -62,7 +62,7 @@ impl Put {
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::put(&store, &location, &options, &secrets.recipients(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());
-        finished(&self.long, &self.at.address, &stream.name, done)
+        finished(context, &self.long, &self.at.address, &stream.name, done)
     }
 }
 
@@ -77,15 +77,26 @@ impl Resume {
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::resume(&store, &location, &options, &secrets.identities(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());
-        finished(&self.long, &self.at.address, &stream.name, done)
+        finished(context, &self.long, &self.at.address, &stream.name, done)
     }
 }
 
-fn finished(long: &Long, address: &str, name: &str, done: Result<Done, backup::Error>) -> Result<(), Error> {
+fn finished(
+    context: &Context,
+    long: &Long,
+    address: &str,
+    name: &str,
+    done: Result<Done, backup::Error>,
+) -> Result<(), Error> {
     let done = done.map_err(|error| match error {
         backup::Error::Read(source) => Error::Read { name: name.to_owned(), source },
         error => error.into(),
     })?;
+    if let Some(why) = &done.untidy {
+        context.say(format!(
+            "the backup is whole; something that is of no use any more stayed in the store: {why}"
+        ));
+    }
     let (bytes, segments) = (done.index.bytes, done.index.segments.len());
     let verifier = manifest::hex(&done.index.verifier);
     if long.json {
@@ -95,12 +106,18 @@ fn finished(long: &Long, address: &str, name: &str, done: Result<Done, backup::E
             "bytes": bytes,
             "segments": segments,
             "kept": done.kept,
+            "was_whole": done.was_whole,
             "verifier": verifier,
         }));
         return Ok(());
     }
     if long.quiet {
         return Ok(());
+    }
+    if done.was_whole {
+        return print(format!(
+            "the backup was whole already: the stream was not read\nverifier {verifier}\n"
+        ));
     }
     let kept = if done.kept > 0 { format!(", {} of them from before", done.kept) } else { String::new() };
     print(format!("{bytes} bytes in {segments} segments{kept}\nverifier {verifier}\n"))

@@ -37,7 +37,7 @@ impl Source {
             return command(&self.command);
         }
         match &self.file {
-            Some(path) if path.is_dir() => {
+            Some(path) if path.as_os_str() != "-" && path.is_dir() => {
                 let tar = ["tar", "--create", "--file=-", "--directory"].map(OsString::from);
                 let line: Vec<OsString> = tar.into_iter().chain([path.into(), ".".into()]).collect();
                 command(&line)
