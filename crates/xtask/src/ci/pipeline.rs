@@ -30,6 +30,11 @@ pub const LONG: &[Long] = &[
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
     Long {
         step: "programs",
+        tests: "long_gstreamer_",
+        what: "GStreamer on libsrtp2, which is many packages to install",
+    },
+    Long {
+        step: "programs",
         tests: "long_newest_",
         what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4, and busybox",
     },
