@@ -57,6 +57,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("p11-kit", "p11-kit"),
     ("certutil", "libnss3-tools"),
     ("modutil", "libnss3-tools"),
+    ("gst-launch-1.0", "gstreamer1.0-tools gstreamer1.0-plugins-good gstreamer1.0-plugins-bad"),
     ("pk12util", "libnss3-tools"),
     ("selfserv", "libnss3-tools"),
 ];

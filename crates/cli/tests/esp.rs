@@ -1,4 +1,5 @@
-//! Two data planes in two network namespaces, without any privilege: pings through them, rekeying, replays, and ends in the middle of the work.
+//! Two data planes in two network namespaces, without any privilege: pings and streams through them, rekeying, replays, peers that move, and ends
+//! in the middle of the work.
 
 mod common;
 
@@ -21,7 +22,7 @@ ip addr add 192.0.2.1/24 dev wire; ip link set wire up
 there sh -c "$quiet"; there ip link set lo up; there ip addr add 192.0.2.2/24 dev wire2; there ip link set wire2 up
 # The network of each end is behind its own device.
 begin_a() {
-    $MILLSTREAM esp run --sa sa.conf --state a.state --control a.sock $OPTIONS $OPTIONS_A 2>>a.log & A=$!
+    $MILLSTREAM esp run --sa ${SA_A:-sa.conf} --state a.state --control a.sock $OPTIONS $OPTIONS_A 2>>a.log & A=$!
     until $MILLSTREAM esp show --control a.sock >/dev/null 2>&1; do kill -0 $A; sleep 0.02; done
     ip addr add 10.1.0.1/24 dev esp0; ip route add 10.2.0.0/24 dev esp0
 }
@@ -94,6 +95,12 @@ fn number(report: &serde_json::Value, direction: &str, what: &str) -> u64 {
     all.iter().filter(|sa| sa["direction"] == direction).map(|sa| sa[what].as_u64().unwrap()).sum()
 }
 
+/// Returns the only association of a direction.
+fn one<'r>(report: &'r serde_json::Value, direction: &str) -> &'r serde_json::Value {
+    let all = report["associations"].as_array().unwrap();
+    all.iter().find(|sa| sa["direction"] == direction).unwrap()
+}
+
 fn reports(out: &str) -> Vec<serde_json::Value> {
     serde_json::Deserializer::from_str(out).into_iter().map(Result::unwrap).collect()
 }
@@ -137,6 +144,49 @@ show a; show b
             );
         }
         assert_eq!(number(&reports[0], "out", "packets"), number(&reports[1], "in", "packets"));
+    }
+}
+
+/// Streams of TCP go both ways, computed by several workers.
+#[test]
+fn streams_go_through_both_ways() {
+    let test = "streams_go_through_both_ways";
+    if !Command::new("iperf3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        println!("SKIPPED {test}: this needs iperf3");
+        return;
+    }
+    const BYTES: u64 = 8 << 20;
+    let suites = [(GCM, IN_UDP), ("enc cbc(aes) KEY16\n auth-trunc hmac(sha256) KEY32 128", "flag esn")];
+    for (suite, more) in suites {
+        let place = Place::new();
+        place.key("sa.conf", pair(1, suite, more));
+        let script = "
+stream() {
+    there iperf3 --version4 --server --one-off --json > server.json & SERVER=$!
+    # The port in the table of sockets that listen.
+    until there grep -q ':1451 00000000:0000 0A' /proc/net/tcp; do kill -0 $SERVER; sleep 0.02; done
+    iperf3 --client 10.2.0.1 --json --bytes 8M --window 256K ${1:-} || { cat server.json; exit 1; }
+    wait $SERVER
+}
+stream; stream --reverse
+show a; show b
+";
+        let Some(out) = run(test, &place, ["--workers 2", ""], "", script) else { return };
+        let reports = reports(&out);
+        let [there, back, a, b] = &reports[..] else { panic!("{out}") };
+        for stream in [there, back] {
+            let bytes = |what: &str| stream["end"][what]["bytes"].as_u64().unwrap();
+            // The stream ends when all was sent: what is in the buffers then is not counted as received.
+            let (sent, received) = (bytes("sum_sent"), bytes("sum_received"));
+            assert!(sent >= BYTES && received > BYTES / 2, "{suite}: {sent} bytes sent, {received} received");
+        }
+        for report in [a, b] {
+            for direction in ["in", "out"] {
+                assert!(number(report, direction, "bytes") > BYTES / 2, "{suite}: {report:#}");
+                assert_eq!(one(report, direction)["dropped"], serde_json::json!({}), "{suite}: {report:#}");
+            }
+            assert_eq!(report["dropped"], serde_json::json!({}), "{suite}: {report:#}");
+        }
     }
 }
 
@@ -193,13 +243,13 @@ fn packets_that_are_none_are_counted_and_dropped() {
     place.key("sa.conf", pair(1, GCM, IN_UDP));
     place.write("attack.py", ATTACK);
     let script = "
-python3 attack.py watch wire > seen & WATCH=$!
+python3 attack.py watch wire 100 > seen & WATCH=$!
 until [ -e watching ]; do kill -0 $WATCH; sleep 0.02; done
 # One by one: packets that go together are one on the wire, which nothing divides there.
 for i in $(seq 100); do through 1 ''; done
 wait $WATCH
 kill -TERM $A; wait $A
-python3 attack.py send < seen
+python3 attack.py send 4500 < seen
 # The last of them is a keep-alive.
 until show b | tr -d ' \\n' | grep -q '\"keepalives\":{\"in\":1'; do sleep 0.05; done
 show b
@@ -211,8 +261,7 @@ show b
     let test = "packets_that_are_none_are_counted_and_dropped";
     let Some(out) = run(test, &place, ["--workers 1", ""], "", script) else { return };
     let report = &reports(&out)[0];
-    let all = report["associations"].as_array().unwrap();
-    let inbound = all.iter().find(|sa| sa["direction"] == "in").unwrap();
+    let inbound = one(report, "in");
     let expected = serde_json::json!({ "replayed": 1, "old": 1, "forged": 2, "malformed": 3 });
     assert_eq!(inbound["dropped"], expected, "{report:#}");
     assert_eq!(report["dropped"], serde_json::json!({ "no_sa": 1, "malformed": 1 }), "{report:#}");
@@ -230,7 +279,7 @@ if sys.argv[1] == "watch":
     wire.settimeout(60)
     open("watching", "w").close()
     seen = []
-    while len(seen) < 100:
+    while len(seen) < int(sys.argv[3]):
         packet = wire.recv(65536)
         if packet[9] == 17 and packet[12:16] == bytes([192, 0, 2, 1]):
             seen.append(packet[28:])
@@ -238,7 +287,7 @@ if sys.argv[1] == "watch":
 else:
     seen = [bytes.fromhex(line) for line in sys.stdin]
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    peer.bind(("192.0.2.1", 4500))
+    peer.bind(("192.0.2.1", int(sys.argv[2])))
     last = seen[-1]
     new = last[:4] + (int.from_bytes(last[4:8], "big") + 1).to_bytes(4, "big")
     packets = [
@@ -269,28 +318,126 @@ until show a | grep -q '\"has_keys\": true'; do sleep 0.05; done; sleep 0.3
 through 20 ''
 show a
 ";
-    let service = "
+    let test = "a_killed_service_stops_packets_until_it_is_back";
+    let Some(out) = run(test, &place, ["", ISOLATED], SERVICE, script) else { return };
+    let reports = reports(&out);
+    let [before, lost, back] = &reports[..] else { panic!("{out}") };
+    assert_eq!((&before["isolated"], &before["service_losses"]), (&true.into(), &0.into()));
+    let sealing = one(lost, "out");
+    assert_eq!((&sealing["has_keys"], &lost["service_losses"]), (&false.into(), &1.into()), "{lost:#}");
+    assert!(drops(sealing) >= 5, "{lost:#}");
+    assert_eq!(number(back, "out", "packets"), number(before, "out", "packets") + 20, "{back:#}");
+}
+
+/// Begins a service.
+const SERVICE: &str = "
 begin_service() { $MILLSTREAM serve --socket $PWD/service.sock >>service.log 2>&1 & SERVE=$!
     until $MILLSTREAM status --socket service.sock >/dev/null 2>&1; do kill -0 $SERVE; sleep 0.02; done; }
 begin_service
 ";
-    let test = "a_killed_service_stops_packets_until_it_is_back";
-    let isolated = "--isolated --socket service.sock";
-    let Some(out) = run(test, &place, ["", isolated], service, script) else { return };
-    let reports = reports(&out);
-    let [before, lost, back] = &reports[..] else { panic!("{out}") };
-    assert_eq!((&before["isolated"], &before["service_losses"]), (&true.into(), &0.into()));
-    let sealing = |report: &serde_json::Value| {
-        let all = report["associations"].as_array().unwrap();
-        all.iter().find(|sa| sa["direction"] == "out").unwrap().clone()
+
+/// The options of a data plane whose keys are in that service.
+const ISOLATED: &str = "--isolated --socket service.sock";
+
+/// Returns the packets that an association has dropped.
+fn drops(sa: &serde_json::Value) -> u64 {
+    sa["dropped"].as_object().unwrap().values().filter_map(|count| count.as_u64()).sum()
+}
+
+/// The worker that holds the keys is killed while packets go through it. The service has another one, the keys go there, and packets go on; what
+/// was lost meanwhile is counted.
+#[test]
+fn a_worker_is_killed_under_load() {
+    let place = Place::new();
+    place.key("sa.conf", pair(1, GCM, IN_UDP));
+    let script = "
+sent() { show a | grep -A 30 '\"direction\": \"out\"' | sed -n 's/.*\"packets\": \\([0-9]*\\),/\\1/p' | head -n 1; }
+beyond() { until [ $(sent) -gt $1 ]; do kill -0 $A $LOAD; sleep 0.02; done; }
+(until [ -e enough ]; do ping -q -c 20 -l 20 -i 20 -W 0.2 10.2.0.1 >/dev/null || true; done) & LOAD=$!
+beyond 100
+WORKERS=$(cat /proc/$SERVE/task/*/children)
+kill -9 $WORKERS
+until show a | grep -q '\"service_losses\": 1'; do sleep 0.02; done
+while show a | grep -q '\"has_keys\": false'; do sleep 0.02; done
+BEFORE=$(sent); beyond $((BEFORE + 100))
+touch enough; wait $LOAD
+through 20 ''
+show a
+# The service itself went on.
+kill -0 $SERVE
+[ \"$(cat /proc/$SERVE/task/*/children)\" != \"$WORKERS\" ]
+";
+    let test = "a_worker_is_killed_under_load";
+    let Some(out) = run(test, &place, ["--workers 2", ISOLATED], SERVICE, script) else { return };
+    let report = &reports(&out)[0];
+    assert_eq!((&report["isolated"], &report["service_losses"]), (&true.into(), &1.into()), "{report:#}");
+    let sealing = one(report, "out");
+    assert!(number(report, "out", "packets") > 220 && number(report, "in", "packets") > 20, "{report:#}");
+    // Each packet took a number, and was either sent or dropped for the service's sake.
+    let reasons: Vec<&String> = sealing["dropped"].as_object().unwrap().keys().collect();
+    assert!(reasons.iter().all(|reason| ["no_key", "service"].contains(&reason.as_str())), "{report:#}");
+    assert!(number(report, "out", "number") >= number(report, "out", "packets"), "{report:#}");
+}
+
+/// A peer behind a NAT gets another port: packets go to where its newest authentic packet came from, and forged and replayed ones move nothing.
+#[test]
+fn a_peer_that_gets_another_port_is_followed() {
+    let test = "a_peer_that_gets_another_port_is_followed";
+    if !Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        println!("SKIPPED {test}: this needs python3");
+        return;
+    }
+    let ports = |own: u16| {
+        let text = pair(1, GCM, "encap type espinudp sport PORT dport PORT addr 0.0.0.0");
+        let port = own.to_string();
+        // There and back.
+        [port.as_str(), "4500", "4500", &port].iter().fold(text, |text, port| text.replacen("PORT", port, 1))
     };
-    assert_eq!((&sealing(lost)["has_keys"], &lost["service_losses"]), (&false.into(), &1.into()), "{lost:#}");
-    let dropped = sealing(lost)["dropped"]
-        .as_object()
-        .unwrap()
-        .values()
-        .filter_map(|count| count.as_u64())
-        .sum::<u64>();
-    assert!(dropped >= 5, "{lost:#}");
-    assert_eq!(number(back, "out", "packets"), number(before, "out", "packets") + 20, "{back:#}");
+    let begin = || {
+        let place = Place::new();
+        place.key("sa.conf", ports(4500));
+        // What the other end sees of this one behind a NAT, and behind a NAT that has forgotten it.
+        place.key("first.conf", ports(4501));
+        place.key("second.conf", ports(4502));
+        place.write("attack.py", ATTACK);
+        place
+    };
+    let script = "
+through 5 ''
+show b
+kill -TERM $A; wait $A
+SA_A=second.conf
+begin_a
+python3 attack.py watch wire 3 > seen & WATCH=$!
+until [ -e watching ]; do kill -0 $WATCH; sleep 0.02; done
+for i in 1 2 3; do through 1 ''; done
+wait $WATCH
+python3 attack.py send 4999 < seen
+until show b | tr -d ' \\n' | grep -q '\"keepalives\":{\"in\":1'; do sleep 0.05; done
+through 5 ''
+show b; show a
+";
+    let Some(out) = run(test, &begin(), ["--follow-peers", ""], "SA_A=first.conf", script) else { return };
+    let reports = reports(&out);
+    let [first, second, a] = &reports[..] else { panic!("{out}") };
+    assert_eq!(
+        (&first["peers_moved"], &one(first, "out")["moved_to"]),
+        (&1.into(), &"192.0.2.1:4501".into())
+    );
+    assert_eq!(
+        (&second["peers_moved"], &one(second, "out")["moved_to"]),
+        (&2.into(), &"192.0.2.1:4502".into())
+    );
+    let dropped = &one(second, "in")["dropped"];
+    assert_eq!((&dropped["replayed"], &dropped["forged"]), (&2.into(), &2.into()), "{second:#}");
+    assert_eq!(number(second, "in", "packets"), 13);
+    assert_eq!((&a["peers_moved"], &one(a, "out")["moved_to"]), (&0.into(), &serde_json::Value::Null));
+
+    // Who does not ask for it has packets go to the port that the association has.
+    let script =
+        "ping -q -c 2 -i 0.02 -W 0.2 10.2.0.1 > lost.log || true; grep -q ' 0 received' lost.log; show b";
+    let Some(out) = run(test, &begin(), ["", ""], "SA_A=first.conf", script) else { return };
+    let report = &self::reports(&out)[0];
+    assert_eq!((number(report, "in", "packets"), number(report, "out", "packets")), (2, 2), "{report:#}");
+    assert_eq!(report["peers_moved"], 0);
 }

@@ -18,7 +18,7 @@ pub enum Direction {
 }
 
 /// Addresses that begin with the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
     /// The first address; bits behind the prefix are not looked at.
     pub address: IpAddr,
@@ -40,6 +40,21 @@ impl Prefix {
             }
             _ => false,
         }
+    }
+
+    /// Returns the same addresses with zeros behind the prefix, so that prefixes of the same addresses are equal.
+    pub fn network(self) -> Self {
+        let address = match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.bits)).unwrap_or(0);
+                IpAddr::from((u32::from(address) & mask).to_be_bytes())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.bits)).unwrap_or(0);
+                IpAddr::from((u128::from(address) & mask).to_be_bytes())
+            }
+        };
+        Prefix { address, ..self }
     }
 }
 
@@ -179,6 +194,16 @@ pub struct Template {
     pub reqid: u32,
 }
 
+impl Template {
+    /// Returns true if an association is one of the template's.
+    pub(crate) fn fits(&self, facts: &Description) -> bool {
+        self.source.is_none_or(|address| address == facts.source)
+            && self.destination.is_none_or(|address| address == facts.destination)
+            && (self.spi == 0 || self.spi == facts.spi)
+            && (self.reqid == 0 || self.reqid == facts.reqid)
+    }
+}
+
 /// A policy: which inner packets go by which associations. [`parse`](crate::parse) reads the syntax of `ip xfrm policy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -205,5 +230,10 @@ mod tests {
         assert!(has(prefix("10.1.0.9", 32), "10.1.0.9") && !has(prefix("10.1.0.9", 32), "10.1.0.8"));
         assert!(has(prefix("::", 0), "fe80::1") && has(prefix("fd00::", 8), "fdff::1"));
         assert!(has(prefix("fd00::1", 128), "fd00::1") && !has(prefix("fd00::1", 128), "fd00::2"));
+        assert_eq!(prefix("10.1.200.9", 16).network(), prefix("10.1.0.0", 16));
+        assert_eq!(prefix("10.1.200.9", 32).network(), prefix("10.1.200.9", 32));
+        assert_eq!(prefix("10.1.200.9", 0).network(), prefix("0.0.0.0", 0));
+        assert_eq!(prefix("fd00::1", 64).network(), prefix("fd00::", 64));
+        assert_eq!(prefix("fd00::1", 0).network(), prefix("::", 0));
     }
 }

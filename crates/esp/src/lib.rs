@@ -47,6 +47,7 @@ mod ip;
 mod job;
 mod keys;
 mod numbers;
+mod outbound;
 mod packet;
 mod place;
 mod sa;

@@ -5,9 +5,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::description::{Description, Direction, Policy, PolicyDirection, Template};
+use crate::description::{Description, Direction, Policy, PolicyDirection};
 use crate::fate::Fate;
 use crate::ip::Flow;
+use crate::outbound::Outbound;
 use crate::sa::Sa;
 
 /// The associations of a machine, and the policies that choose among them.
@@ -17,8 +18,7 @@ use crate::sa::Sa;
 #[derive(Default)]
 pub struct Table {
     inbound: HashMap<u32, Arc<Sa>>,
-    /// The newest comes first.
-    outbound: Vec<Arc<Sa>>,
+    outbound: Outbound,
     /// The lowest priority comes first.
     policies: Vec<Policy>,
 }
@@ -68,11 +68,7 @@ impl Table {
         let spi = description.spi;
         let taken = match direction {
             Direction::In => self.inbound.contains_key(&spi),
-            Direction::Out => {
-                let is_same =
-                    |sa: &Arc<Sa>| sa.facts().spi == spi && sa.facts().destination == description.destination;
-                self.outbound.iter().any(is_same)
-            }
+            Direction::Out => self.outbound.get(spi, description.destination).is_some(),
         };
         if taken {
             return Err(TableError::Exists(spi));
@@ -80,7 +76,8 @@ impl Table {
         if !description.suite.needs_unique_vectors() {
             return Ok(());
         }
-        match self.all().find(|sa| sa.fingerprint() == fingerprint) {
+        let mut all = self.inbound.values().chain(self.outbound.all());
+        match all.find(|sa| sa.fingerprint() == fingerprint) {
             Some(sa) => Err(TableError::SameKey { spi, other: sa.facts().spi }),
             None => Ok(()),
         }
@@ -94,21 +91,18 @@ impl Table {
         self.check(sa.facts(), sa.direction(), sa.fingerprint())?;
         match sa.direction() {
             Direction::In => drop(self.inbound.insert(sa.facts().spi, sa)),
-            Direction::Out => self.outbound.insert(0, sa),
+            Direction::Out => self.outbound.add(sa),
         }
         Ok(())
     }
 
     /// Removes the association with this SPI, and this destination where one is named. Packets under way end under it.
     pub fn remove(&mut self, spi: u32, destination: Option<IpAddr>) -> Option<Arc<Sa>> {
-        let fits = |sa: &Arc<Sa>| {
-            sa.facts().spi == spi && destination.is_none_or(|address| address == sa.facts().destination)
-        };
+        let fits = |sa: &Arc<Sa>| destination.is_none_or(|address| address == sa.facts().destination);
         if self.inbound.get(&spi).is_some_and(fits) {
             return self.inbound.remove(&spi);
         }
-        let at = self.outbound.iter().position(fits)?;
-        Some(self.outbound.remove(at))
+        self.outbound.remove(spi, destination)
     }
 
     /// Adds a policy. Of two with the same priority the older one comes first.
@@ -137,10 +131,7 @@ impl Table {
             let policy = self.policy(PolicyDirection::Out, &flow).ok_or(Fate::NoSa)?;
             template = Some(policy.template.as_ref().ok_or(Fate::Policy)?);
         }
-        let fits = |sa: &&Arc<Sa>| {
-            template.is_none_or(|template| template.fits(sa.facts())) && sa.admits(&flow) && !sa.is_over()
-        };
-        self.outbound.iter().find(fits).ok_or(Fate::NoSa)
+        self.outbound.find(&flow, template).ok_or(Fate::NoSa)
     }
 
     /// Returns true if an inner packet may arrive by an association (RFC 4301 §5.2).
@@ -159,7 +150,7 @@ impl Table {
     pub fn all(&self) -> impl Iterator<Item = &Arc<Sa>> {
         let mut inbound: Vec<_> = self.inbound.values().collect();
         inbound.sort_unstable_by_key(|sa| sa.facts().spi);
-        inbound.into_iter().chain(&self.outbound)
+        inbound.into_iter().chain(self.outbound.all())
     }
 
     /// Returns the policies in their order.
@@ -173,15 +164,5 @@ impl Table {
 
     fn policy(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
         self.policies.iter().find(|policy| policy.direction == direction && policy.selector.contains(flow))
-    }
-}
-
-impl Template {
-    /// Returns true if an association is one of the template's.
-    fn fits(&self, facts: &Description) -> bool {
-        self.source.is_none_or(|address| address == facts.source)
-            && self.destination.is_none_or(|address| address == facts.destination)
-            && (self.spi == 0 || self.spi == facts.spi)
-            && (self.reqid == 0 || self.reqid == facts.reqid)
     }
 }

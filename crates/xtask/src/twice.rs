@@ -29,6 +29,7 @@ const WITHOUT: &[&str] = &[
     "xtask",
     "millstream-tables",
     "millstream-datafusion",
+    "millstream-str0m",
 ];
 
 #[derive(Deserialize)]

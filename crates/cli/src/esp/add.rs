@@ -1,13 +1,14 @@
 //! New associations: from the file, and from other processes.
 
-use std::path::Path;
+use std::path;
 use std::sync::Arc;
 
 use millstream_esp::{Description, Direction, Numbers, Parsed, Sa, Side, parse};
 
 use super::arriving;
-use super::plane::{Plane, ends};
-use super::sockets::{Local, is_local};
+use super::paths::Path;
+use super::plane::Plane;
+use super::sockets::is_local;
 use crate::error::Error;
 use crate::secret::{self, Secret};
 use crate::shown;
@@ -43,7 +44,7 @@ pub(super) fn rebind(plane: &Plane) -> Result<(), String> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Secret, Error> {
+fn read(path: &path::Path) -> Result<Secret, Error> {
     let (text, everyone) = secret::key_file(path)?;
     match everyone {
         // Whoever reads the keys can read and forge all packets.
@@ -91,13 +92,7 @@ fn make(plane: &Arc<Plane>, state: Description) -> Result<Arc<Sa>, String> {
     // Before a second one has the record of the same key.
     plane.table().check(&state, direction, fingerprint).map_err(|error| error.to_string())?;
     let (kept, record) = plane.records.find(fingerprint, direction).map_err(|error| error.to_string())?;
-    let local = match direction {
-        Direction::Out => ends(&state).0,
-        Direction::In => {
-            let port = state.encapsulation.map(|ports| ports.destination_port);
-            Local { address: state.destination, port }
-        }
-    };
+    let local = Path::of(&state, direction).local;
     let opened = plane.open(local).map_err(|error| match local.port {
         Some(port) => format!("UDP {}, port {port}: {}", local.address, crate::error::plain(&error)),
         None => format!(

@@ -36,7 +36,11 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
     let mut line = plane.workers.line(move |mut jobs: Vec<Job>| {
         for job in &mut jobs {
             let admitted = job.finish(|sa, flow| receiver.table().admits(sa, flow));
-            if admitted.is_ok() && receiver.tun.write(job.packet().data()).is_err() {
+            if admitted.is_err() {
+                continue;
+            }
+            receiver.hear(job);
+            if receiver.tun.write(job.packet().data()).is_err() {
                 receiver.events.refused.fetch_add(1, Ordering::Relaxed);
             }
         }

@@ -159,6 +159,7 @@ fn remove(plane: &Plane, spi: &str, destination: Option<IpAddr>) -> Result<Strin
     let number = number.map_err(|_| format!("{spi} is no SPI"))?;
     let removed = plane.table_mut().remove(number, destination);
     let sa = removed.ok_or_else(|| format!("there is no association {number:#010x}"))?;
+    plane.forget(&sa);
     // Reserved numbers are lost if this fails, and nothing else.
     let _ = sa.settle();
     Ok(String::new())

@@ -9,6 +9,7 @@ mod arriving;
 mod control;
 mod leaving;
 mod options;
+mod paths;
 mod plane;
 mod records;
 mod report;

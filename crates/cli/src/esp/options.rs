@@ -21,6 +21,8 @@ pub(crate) struct Options {
     pub(crate) mtu: usize,
     /// The time without a packet after which a keep-alive is sent.
     pub(crate) keepalive: Option<Duration>,
+    /// True if packets go to where a peer's newest authentic packet came from.
+    pub(crate) follows: bool,
     /// The service that holds the keys, if one does.
     pub(crate) service: Option<Attach>,
 }

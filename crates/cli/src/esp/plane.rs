@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use millstream_esp::{Counters, Description, Direction, Packet, Place, Sa, Suite, Table, Workers};
+use millstream_esp::{Counters, Description, Direction, Job, Packet, Place, Sa, Suite, Table, Workers};
 
 use super::options::Options;
+use super::paths::{Moved, Path};
 use super::records::{Record, Records};
 use super::sockets::{Local, Socket};
 use super::tun::Tun;
@@ -42,6 +43,8 @@ pub(super) struct Plane {
     /// Drops of packets that have no association.
     pub(super) dropped: Counters,
     pub(super) events: Events,
+    /// The peers that have moved, if peers are followed.
+    pub(super) moved: Option<Moved>,
     mtu: usize,
     table: RwLock<Table>,
     sockets: RwLock<HashMap<Local, Arc<Socket>>>,
@@ -60,6 +63,8 @@ pub(super) struct Events {
     pub(super) keepalives_out: AtomicU64,
     /// Packets that the kernel did not take, on either side.
     pub(super) refused: AtomicU64,
+    /// Times that a peer was found at another address or port.
+    pub(super) moves: AtomicU64,
     /// Times that the service was lost.
     pub(super) service_losses: AtomicU64,
 }
@@ -84,6 +89,7 @@ impl Plane {
             keepalive: options.keepalive,
             dropped: Counters::default(),
             events: Events::default(),
+            moved: options.follows.then(Moved::default),
             mtu: options.mtu,
             table: RwLock::new(Table::default()),
             sockets: RwLock::new(HashMap::new()),
@@ -149,10 +155,36 @@ impl Plane {
 
     /// Sends packets of an association.
     pub(super) fn send(&self, facts: &Description, packets: &[&[u8]], class: u8) {
-        let (local, peer) = ends(facts);
-        let refused = self.socket(local).map_or(packets.len(), |socket| socket.send(packets, class, peer));
+        let path = Path::of(facts, Direction::Out);
+        let peer = self.moved.as_ref().map_or(path.peer, |moved| moved.peer(&path));
+        let refused =
+            self.socket(path.local).map_or(packets.len(), |socket| socket.send(packets, class, peer));
         if refused > 0 {
             self.events.refused.fetch_add(refused as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes where an authentic packet in UDP came from, if peers are followed.
+    pub(super) fn hear(&self, job: &Job) {
+        let (Some(moved), Some(from)) = (&self.moved, job.from()) else { return };
+        let sa = job.sa();
+        let is_newest = || sa.highest() == job.number();
+        let path = Path::of(sa.facts(), Direction::In);
+        if sa.facts().encapsulation.is_some() && moved.heard(&path, from, is_newest) {
+            self.events.moves.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Forgets where a peer is when the last association that heard from it was removed.
+    pub(super) fn forget(&self, removed: &Sa) {
+        let Some(moved) = self.moved.as_ref().filter(|_| removed.direction() == Direction::In) else {
+            return;
+        };
+        let path = Path::of(removed.facts(), Direction::In);
+        let hears =
+            |sa: &Arc<Sa>| sa.direction() == Direction::In && Path::of(sa.facts(), Direction::In) == path;
+        if !self.table().all().any(hears) {
+            moved.forget(&path);
         }
     }
 
@@ -192,13 +224,6 @@ impl Plane {
         self.write_records()?;
         settled.into_iter().collect()
     }
-}
-
-/// Returns the local end of an association that seals, and its peer.
-pub(super) fn ends(facts: &Description) -> (Local, SocketAddr) {
-    let ports = facts.encapsulation;
-    let local = Local { address: facts.source, port: ports.map(|ports| ports.source_port) };
-    (local, SocketAddr::new(facts.destination, ports.map_or(0, |ports| ports.destination_port)))
 }
 
 /// Returns the longest inner packet whose outer one has `mtu` bytes at most.

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use millstream_esp::{Counters, Direction, Place, Sa};
+use millstream_esp::{Counters, Description, Direction, Place, Sa};
 use serde_json::{Map, Value, json};
 
+use super::paths::Path;
 use super::plane::Plane;
 
 /// Makes the report. It has no key.
@@ -16,17 +17,18 @@ pub(super) fn json(plane: &Plane) -> Value {
         "device": plane.tun.name(),
         "workers": plane.worker_count,
         "isolated": matches!(plane.place, Place::Worker(_)),
-        "associations": table.all().map(|sa| association(sa)).collect::<Vec<_>>(),
+        "associations": table.all().map(|sa| association(plane, sa)).collect::<Vec<_>>(),
         "policies": table.policies().len(),
         "dropped": dropped(&plane.dropped),
         "ike": count(&plane.events.ike),
         "keepalives": { "in": count(&plane.events.keepalives_in), "out": count(&plane.events.keepalives_out) },
         "refused": count(&plane.events.refused),
+        "peers_moved": count(&plane.events.moves),
         "service_losses": count(&plane.events.service_losses),
     })
 }
 
-fn association(sa: &Sa) -> Value {
+fn association(plane: &Plane, sa: &Sa) -> Value {
     let facts = sa.facts();
     let suite = facts.suite;
     let (cipher, auth) =
@@ -43,6 +45,7 @@ fn association(sa: &Sa) -> Value {
         "extended": facts.extended,
         "window": facts.window,
         "ports": facts.encapsulation.map(|ports| [ports.source_port, ports.destination_port]),
+        "moved_to": moved_to(plane, sa.direction(), facts),
         "number": sa.highest(),
         "packets": sa.counters().packets(),
         "bytes": sa.counters().bytes(),
@@ -51,6 +54,13 @@ fn association(sa: &Sa) -> Value {
         "hard_limit_reached": sa.is_over(),
         "has_keys": sa.is_bound(),
     })
+}
+
+/// Returns the address to which an association's packets go, where that is another one than it says.
+fn moved_to(plane: &Plane, direction: Direction, facts: &Description) -> Option<String> {
+    let path = Path::of(facts, direction);
+    let peer = plane.moved.as_ref().filter(|_| direction == Direction::Out)?.peer(&path);
+    (peer != path.peer).then(|| peer.to_string())
 }
 
 fn dropped(counters: &Counters) -> Value {
@@ -69,9 +79,10 @@ pub(crate) fn text(report: &Value) -> String {
     let mut text = format!("{}: {} workers{isolated}\n", word(&report["device"]), report["workers"]);
     for sa in report["associations"].as_array().into_iter().flatten() {
         let auth = sa["auth"].as_str().map_or(String::new(), |auth| format!(" {auth}"));
+        let moved = sa["moved_to"].as_str().map_or(String::new(), |peer| format!(" (now at {peer})"));
         let _ = writeln!(
             text,
-            "{} {} {} -> {} {}{auth}: {} packets, {} bytes, number {}{}",
+            "{} {} {} -> {}{moved} {}{auth}: {} packets, {} bytes, number {}{}",
             word(&sa["spi"]),
             word(&sa["direction"]),
             word(&sa["source"]),

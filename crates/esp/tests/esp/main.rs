@@ -5,3 +5,4 @@ mod order;
 mod peers;
 mod round;
 mod scapy;
+mod table;

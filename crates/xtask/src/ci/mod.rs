@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::run::{CHECKED, RELEASE, command, run};
 use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
-use pipeline::{ALL, ELSEWHERE, LONG, ORDINARY, Pipeline, SECRETS, Step};
+use pipeline::{ALL, DATAFUSION, ELSEWHERE, LONG, ORDINARY, Pipeline, SECRETS, STR0M, Step};
 use times::{Times, processor_time};
 
 /// The steps that run one after another, in the order in which faults are cheapest to find. A failed one does not keep
@@ -41,7 +41,8 @@ const DEEP: &[(&str, Step)] = &[
     ("bench-once", steps::bench_once),
     ("backup-stores", steps::backup_stores),
     ("tables", steps::tables),
-    ("datafusion", steps::datafusion),
+    ("datafusion", |p| steps::apart(p, DATAFUSION)),
+    ("str0m", |p| steps::apart(p, STR0M)),
     ("tokens-tpm", steps::tokens_tpm),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {

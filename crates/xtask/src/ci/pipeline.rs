@@ -31,6 +31,11 @@ pub const LONG: &[Long] = &[
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
     Long {
         step: "programs",
+        tests: "long_gstreamer_",
+        what: "GStreamer on libsrtp2, which is many packages to install",
+    },
+    Long {
+        step: "programs",
         tests: "long_newest_",
         what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4, and busybox",
     },
@@ -57,13 +62,16 @@ pub const TABLES: &str = "millstream-tables";
 /// The package of functions for DataFusion, whose tests stand on all of that engine.
 pub const DATAFUSION: &str = "millstream-datafusion";
 
+/// The package of cryptography for str0m, whose tests stand on that library and on AWS-LC.
+pub const STR0M: &str = "millstream-str0m";
+
 /// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built as a release where others
 /// are tested with it.
 const SUBJECTS: &str = "millstream-subjects";
 
 /// The packages that an ordinary run compiles and documents: all but those whose dependencies take longest.
 pub const ORDINARY: &[&str] =
-    &["--workspace", "--exclude", TABLES, "--exclude", DATAFUSION, "--exclude", BENCHES];
+    &["--workspace", "--exclude", TABLES, "--exclude", DATAFUSION, "--exclude", STR0M, "--exclude", BENCHES];
 
 /// The packages whose tests run in other profiles or steps.
 pub const ELSEWHERE: &[&str] = &[
@@ -79,6 +87,8 @@ pub const ELSEWHERE: &[&str] = &[
     TABLES,
     "--exclude",
     DATAFUSION,
+    "--exclude",
+    STR0M,
     "--exclude",
     SUBJECTS,
 ];

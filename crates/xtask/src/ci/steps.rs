@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::pipeline::{
-    ALL, BENCHES, DATAFUSION, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS,
-};
+use super::pipeline::{ALL, BENCHES, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Extent};
 use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
@@ -214,12 +212,12 @@ pub fn tables(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[&test[..], &command_of, &["--test", "columns"]].concat()))
 }
 
-/// Tests the functions for DataFusion in that engine, which takes minutes to compile.
-pub fn datafusion(pipeline: &mut Pipeline) -> Result<(), String> {
+/// Tests a package in the engine of others that it is for, which takes minutes to compile.
+pub fn apart(pipeline: &mut Pipeline, package: &str) -> Result<(), String> {
     let lints = ["--all-targets", "--profile", CHECKED, "--", "-D", "warnings"];
-    run(command("cargo", &[&["clippy", "--package", DATAFUSION], &lints[..]].concat()))?;
-    document(&["--package", DATAFUSION], CHECKED)?;
-    pipeline.tests(command("cargo", &["test", ALL, "--profile", CHECKED, "--package", DATAFUSION]))
+    run(command("cargo", &[&["clippy", "--package", package], &lints[..]].concat()))?;
+    document(&["--package", package], CHECKED)?;
+    pipeline.tests(command("cargo", &["test", ALL, "--profile", CHECKED, "--package", package]))
 }
 
 /// Tests tokens whose device secret is in a TPM, on swtpm. It is a feature that an ordinary run does not compile.

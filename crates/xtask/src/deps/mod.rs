@@ -65,6 +65,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-capi", &["millstream"]),
     ("millstream-pkcs11", &["millstream", "millstream-files", "millstream-store"]),
     ("millstream-srtp", &["millstream"]),
+    ("millstream-str0m", &["millstream"]),
     ("millstream-dpdk", &["millstream"]),
     ("millstream-esp", &["millstream"]),
     ("millstream-columns", &["millstream"]),

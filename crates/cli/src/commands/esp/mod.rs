@@ -78,6 +78,10 @@ struct Run {
     /// The seconds after which a keep-alive is sent where nothing else was; 0 for none
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     keepalive: u16,
+    /// Send to where a peer's newest authentic packet came from, when a NAT gives it another address or port; not where this machine is
+    /// behind a NAT itself
+    #[arg(long)]
+    follow_peers: bool,
     /// Hold the keys in the service
     #[arg(long)]
     isolated: bool,
@@ -115,6 +119,7 @@ impl Run {
             workers: self.workers.into(),
             mtu: self.mtu.into(),
             keepalive: (self.keepalive > 0).then(|| Duration::from_secs(self.keepalive.into())),
+            follows: self.follow_peers,
             service,
         };
         esp::run(&options, &|what| context.say(what))
