@@ -179,6 +179,9 @@ fn list_left_out(pipeline: &mut Pipeline) {
         LONG.iter().for_each(|long| println!("left to --deep: {} ({}...)", long.what, long.tests));
         miri::DEEP.iter().for_each(|name| println!("left to --deep: miri over {name}"));
         println!("left to --deep: AArch64's longest suites and its portable code, under qemu");
+        println!(
+            "left to --deep: private keys, recovery and memory of the service, once more on the general way of queues"
+        );
         println!("left to --deep: clippy and documentation of the benches");
         DEEP.iter().for_each(|(name, _)| println!("left to --deep: {name}"));
     }

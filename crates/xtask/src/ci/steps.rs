@@ -41,6 +41,9 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
                 let mut tests = built.command();
                 tests.env("MILLSTREAM_QUEUE", "general");
                 tests.args(NOT_OF_WORDS.iter().flat_map(|tests| ["--skip", tests]));
+                if !deep && built.name == AROUND_WORDS.0 {
+                    tests.args(AROUND_WORDS.1.iter().flat_map(|tests| ["--skip", tests]));
+                }
                 tests
             }
             Some(built) => {
@@ -88,6 +91,10 @@ const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolat
 
 /// The tests of those suites that are not about the way of words: what a token asks of its user takes long on purpose.
 const NOT_OF_WORDS: &[&str] = &["tokens::", "holders::", "presignatures::"];
+
+/// A suite and its tests that are about what stands around the words: the service, its workers and their memory. They run on the fast way,
+/// and with `--deep` a second time on the general one. What hostile clients send runs on both.
+const AROUND_WORDS: (&str, &[&str]) = ("cli/isolated", &["private_keys::", "recovery::", "secrets::"]);
 
 /// The command for the tests of this package.
 const THESE_TASKS: &[&str] = &["test", ALL, "--profile", "tasks", "--package", TASKS];
