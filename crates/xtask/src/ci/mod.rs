@@ -10,7 +10,7 @@ mod times;
 
 use std::time::Instant;
 
-use crate::run::{CHECKED, RELEASE, command, run};
+use crate::run::{CHECKED, command, run};
 use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, ELSEWHERE, LONG, ORDINARY, Pipeline, SECRETS, Step};
@@ -25,7 +25,7 @@ const STEPS: &[(&str, Step)] = &[
     ("links", |_| links::check()),
     ("crates", |_| crates::check()),
     ("twice", steps::twice),
-    ("clippy", |_| clippy(ORDINARY)),
+    ("clippy", |_| clippy(ORDINARY, CHECKED)),
     ("doc", steps::doc),
     ("vectors", |_| vectors::install()),
     ("test", steps::test),
@@ -159,7 +159,7 @@ pub fn test(packages: &[String]) -> Result<(), String> {
     step("deps", &mut |_| deps::check());
     step("voice", &mut |_| voice::check());
     step("links", &mut |_| links::check());
-    step("clippy", &mut |_| clippy(&chosen));
+    step("clippy", &mut |_| clippy(&chosen, CHECKED));
     let mut tests = Some(tests);
     step("test", &mut |p| tests.take().map_or(Ok(()), |tests| p.tests(tests)));
     println!("\n==== summary");
@@ -203,10 +203,10 @@ fn fmt() -> Result<(), String> {
     run(command("cargo", &["fmt", "--all", "--check"]))
 }
 
-/// Clippy runs in the profile of the benches, so that the libraries which build scripts compile (AWS-LC above all) are
-/// compiled once.
-fn clippy(packages: &[&str]) -> Result<(), String> {
+/// Clippy runs in the profile in which the packages are tested or measured, so that the libraries which build scripts compile (AWS-LC
+/// above all), the scripts and the macros are compiled once.
+fn clippy(packages: &[&str], profile: &str) -> Result<(), String> {
     let mut clippy = command("cargo", &["clippy"]);
-    clippy.args(packages).args(["--all-targets", "--profile", RELEASE, "--", "-D", "warnings"]);
+    clippy.args(packages).args(["--all-targets", "--profile", profile, "--", "-D", "warnings"]);
     run(clippy)
 }

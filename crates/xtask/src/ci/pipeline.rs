@@ -56,7 +56,7 @@ pub const TABLES: &str = "millstream-tables";
 /// The package of functions for DataFusion, whose tests stand on all of that engine.
 pub const DATAFUSION: &str = "millstream-datafusion";
 
-/// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built as a release where others
+/// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built where others
 /// are tested with it.
 const SUBJECTS: &str = "millstream-subjects";
 

@@ -7,7 +7,7 @@ use super::pipeline::{
 };
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Extent};
-use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
+use crate::run::{CHECKED, RELEASE, STACK, command, output, root, run, works};
 use crate::{openssl, release, twice};
 
 /// Runs the tests of the workspace, and those inside the engines, which are left out there: they would have all kernels compiled
@@ -113,13 +113,19 @@ pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
 }
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
-    document(ORDINARY, RELEASE)
+    document(ORDINARY, CHECKED)
 }
 
+/// Makes the documentation, behind the step that ran clippy in the same profile. Clippy has looked at all libraries that rustdoc reads
+/// first, and left what the compiler would leave: with clippy's driver in the compiler's place, as `cargo clippy` sets it, cargo finds that
+/// there is nothing to do for them.
 fn document(packages: &[&str], profile: &str) -> Result<(), String> {
     let how = ["--no-deps", "--document-private-items", "--profile", profile];
     let mut doc = command("cargo", &[&["doc"], packages, &how].concat());
     doc.env("RUSTDOCFLAGS", "-D warnings");
+    let sysroot = output(command("rustc", &["--print", "sysroot"]))?;
+    doc.env("RUSTC_WORKSPACE_WRAPPER", Path::new(sysroot.trim()).join("bin/clippy-driver"));
+    doc.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     run(doc)
 }
 
@@ -184,7 +190,7 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", BENCHES, "--"];
     let package = ["--package", BENCHES];
-    super::clippy(&package)?;
+    super::clippy(&package, RELEASE)?;
     document(&package, RELEASE)?;
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", BENCHES]))?;
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
