@@ -63,8 +63,8 @@ const BESIDE: &[(&str, Step)] = &[
     ("openssl", |p| openssl::openssl(p.deep)),
     ("clean-root", |_| release::clean_root().map(drop)),
     ("miri", miri::miri),
-    ("aarch64", steps::aarch64),
     ("loom", steps::loom),
+    ("aarch64", steps::aarch64),
     ("python", |_| python::python(false)),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
 ];
@@ -83,7 +83,7 @@ const AFTER: &[(&str, &str)] = &[
 
 /// Pairs of a step beside the others and one of those, which must have ended before the first begins: it has built what the first needs.
 /// Constant time runs beside the packages' making, which leaves a processor idle.
-const LATER: &[(&str, &str)] = &[("python", "test"), ("constant-time", "programs")];
+const LATER: &[(&str, &str)] = &[("aarch64", "test"), ("constant-time", "programs")];
 
 /// Runs the pipeline, or the steps whose name contains `only`. With `deep` it also runs the tests that take too long
 /// for each change.

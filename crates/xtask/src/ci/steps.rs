@@ -263,9 +263,15 @@ pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
-/// The profile of tests under an emulator: as checked as the others, and little optimised, because compiling takes longer than
-/// running.
-const EMULATED: &str = "emulated";
+/// The options for code that an emulator runs: it is as checked as the rest, and little optimised, because compiling takes longer than running.
+const EMULATED: &[&str] = &[
+    "--config",
+    "profile.checked.package.millstream-engines.opt-level=1",
+    "--config",
+    "profile.checked.package.millstream-kernel.opt-level=1",
+    "--config",
+    "profile.checked.package.millstream-publickey.opt-level=1",
+];
 
 /// The suites that an ordinary run has an emulator execute: every kernel of AArch64 computes its known answers, and most of them published vectors. The
 /// longest suites, and those of portable code, which the processor of the pipeline executes too, run with `--deep` only: each takes minutes there.
@@ -283,6 +289,8 @@ const OF_AARCH64_KERNELS: &[&str] = &[
     "shake",
 ];
 
+/// Builds for AArch64 what is installed, and has an emulator run the tests of kernels. The build scripts and macros are those that the steps
+/// before have compiled, because the profile is the same.
 pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let sysroot = command("rustc", &["--print", "target-libdir", "--target", AARCH64]).output();
     let std = sysroot.is_ok_and(|out| Path::new(String::from_utf8_lossy(&out.stdout).trim()).exists());
@@ -296,12 +304,10 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     // Every crate must build, and the kernels and the crates under them run too.
     let faces =
         ["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11", "millstream-srtp"];
-    let mut arguments = vec!["check", "--profile", EMULATED, "--target", AARCH64];
+    let mut arguments = vec!["check", "--profile", CHECKED, "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
-    let folder = root().join("target/aarch64");
     let mut builds = command("cargo", &arguments);
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-    builds.env("CARGO_TARGET_DIR", &folder);
     run(builds)?;
     let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
@@ -310,9 +316,9 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let of_kernels: Vec<&str> = ["--package", "millstream-engines"].into_iter().chain(of_kernels).collect();
     let what: &[&[&str]] = if pipeline.deep { &[&packages, &within] } else { &[&of_kernels] };
     for what in what {
-        let arguments = [&["test", ALL, "--profile", EMULATED], *what].concat();
+        let arguments = [&["test", ALL, "--profile", CHECKED], *what, EMULATED].concat();
         let mut tests = command("cargo", &arguments);
-        tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder).env(STACK.0, STACK.1);
+        tests.args(["--target", AARCH64]).env(STACK.0, STACK.1);
         tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
             "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
