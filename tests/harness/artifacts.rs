@@ -62,6 +62,14 @@ pub(crate) fn cargo_build(packages: &[&str]) {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
+    cargo_build_in(profile, packages);
+}
+
+/// Builds packages of this workspace in a profile.
+///
+/// # Panics
+/// When that fails.
+pub(crate) fn cargo_build_in(profile: &str, packages: &[&str]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(target());
     cargo.args(packages.iter().flat_map(|package| ["--package", package]));

@@ -10,6 +10,9 @@ use crate::{program, run, target, tool};
 /// The folder of the subjects' sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/subjects");
 
+/// The profile of the programs in Rust, whatever that of the tests is. Clippy has AWS-LC compiled in it.
+const PROFILE: &str = "checked";
+
 /// Flags of all programs in C.
 const C: &[&str] = &["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
 
@@ -126,8 +129,8 @@ fn newest(path: &Path) -> Option<std::time::SystemTime> {
 #[track_caller]
 fn rust(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| crate::artifacts::cargo_build(&["millstream-subjects"]));
-    crate::artifacts::profile_folder().join(format!("subject-{name}"))
+    BUILT.get_or_init(|| crate::artifacts::cargo_build_in(PROFILE, &["millstream-subjects"]));
+    target().join(PROFILE).join(format!("subject-{name}"))
 }
 
 #[track_caller]

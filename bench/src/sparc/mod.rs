@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use millstream_cpu::Features;
 use millstream_measure::statistics::median;
-use millstream_testkit::newest_openssl;
+use millstream_testkit::{newest_openssl, refuse_built_for_tests};
 
 use crate::progress;
 use crate::record::{self, Circumstances, Recording};
@@ -137,6 +137,7 @@ impl Bench {
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/openssl");
         let newest = || Ok(newest_openssl(&built, "sparc64-3.")?.join("bin/openssl"));
         let openssl = arguments.openssl.clone().map_or_else(newest, Ok::<_, String>)?;
+        refuse_built_for_tests(&openssl)?;
         let folder = tempfile::tempdir().map_err(|e| format!("a temporary folder: {e}"))?;
         std::fs::write(folder.path().join("data"), vec![0x5a; 32 << 20]).map_err(|e| e.to_string())?;
         let bench = Bench { millstream, openssl, folder };

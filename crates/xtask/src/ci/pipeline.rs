@@ -65,7 +65,7 @@ pub const DATAFUSION: &str = "millstream-datafusion";
 /// The package of cryptography for str0m, whose tests stand on that library and on AWS-LC.
 pub const STR0M: &str = "millstream-str0m";
 
-/// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built as a release where others
+/// The package of programs on other people's cryptography, which compiles AWS-LC. It has no tests, and is built where others
 /// are tested with it.
 const SUBJECTS: &str = "millstream-subjects";
 

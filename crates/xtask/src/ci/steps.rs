@@ -5,7 +5,7 @@ use std::path::Path;
 use super::pipeline::{ALL, BENCHES, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
 use super::{built, suites};
 use crate::install::build::{CLOUD_OF_BACKUP, Extent};
-use crate::run::{CHECKED, RELEASE, STACK, command, root, run, works};
+use crate::run::{CHECKED, RELEASE, STACK, command, output, root, run, works};
 use crate::{openssl, release, twice};
 
 /// Runs the tests of the workspace, and those inside the engines, which are left out there: they would have all kernels compiled
@@ -39,6 +39,9 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
                 let mut tests = built.command();
                 tests.env("MILLSTREAM_QUEUE", "general");
                 tests.args(NOT_OF_WORDS.iter().flat_map(|tests| ["--skip", tests]));
+                if !deep && built.name == AROUND_WORDS.0 {
+                    tests.args(AROUND_WORDS.1.iter().flat_map(|tests| ["--skip", tests]));
+                }
                 tests
             }
             Some(built) => {
@@ -87,6 +90,10 @@ const OF_WORDS: &[&str] = &["accelerator", "secrets", "queue", "shared", "isolat
 /// The tests of those suites that are not about the way of words: what a token asks of its user takes long on purpose.
 const NOT_OF_WORDS: &[&str] = &["tokens::", "holders::", "presignatures::"];
 
+/// A suite and its tests that are about what stands around the words: the service, its workers and their memory. They run on the fast way,
+/// and with `--deep` a second time on the general one. What hostile clients send runs on both.
+const AROUND_WORDS: (&str, &[&str]) = ("cli/isolated", &["private_keys::", "recovery::", "secrets::"]);
+
 /// The command for the tests of this package.
 const THESE_TASKS: &[&str] = &["test", ALL, "--profile", "tasks", "--package", TASKS];
 
@@ -104,13 +111,19 @@ pub fn twice(pipeline: &mut Pipeline) -> Result<(), String> {
 }
 
 pub fn doc(_: &mut Pipeline) -> Result<(), String> {
-    document(ORDINARY, RELEASE)
+    document(ORDINARY, CHECKED)
 }
 
+/// Makes the documentation, behind the step that ran clippy in the same profile. Clippy has looked at all libraries that rustdoc reads
+/// first, and left what the compiler would leave: with clippy's driver in the compiler's place, as `cargo clippy` sets it, cargo finds that
+/// there is nothing to do for them.
 fn document(packages: &[&str], profile: &str) -> Result<(), String> {
     let how = ["--no-deps", "--document-private-items", "--profile", profile];
     let mut doc = command("cargo", &[&["doc"], packages, &how].concat());
     doc.env("RUSTDOCFLAGS", "-D warnings");
+    let sysroot = output(command("rustc", &["--print", "sysroot"]))?;
+    doc.env("RUSTC_WORKSPACE_WRAPPER", Path::new(sysroot.trim()).join("bin/clippy-driver"));
+    doc.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     run(doc)
 }
 
@@ -160,9 +173,10 @@ pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     programs
 }
 
-/// Tests the rings, a worker's sleeping and waking, and the claiming of a tally's rows, under every interleaving.
+/// Tests the rings, a worker's sleeping and waking, and the claiming of a tally's rows, under every interleaving. Half of the model
+/// checker's dependencies are there to print, and the profile leaves them as they are.
 pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
-    let mut tests = command("cargo", &["test", ALL, "--release", "--package", "millstream-cwq"]);
+    let mut tests = command("cargo", &["test", ALL, "--profile", CHECKED, "--package", "millstream-cwq"]);
     tests.args(["--test", "loom", "--test", "loom_mailbox", "--test", "loom_tally"]);
     tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", root().join("target/loom"));
     pipeline.tests(tests)
@@ -174,7 +188,7 @@ pub fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
 pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", BENCHES, "--"];
     let package = ["--package", BENCHES];
-    super::clippy(&package)?;
+    super::clippy(&package, RELEASE)?;
     document(&package, RELEASE)?;
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", BENCHES]))?;
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
@@ -247,9 +261,15 @@ pub fn release(pipeline: &mut Pipeline) -> Result<(), String> {
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
-/// The profile of tests under an emulator: as checked as the others, and little optimised, because compiling takes longer than
-/// running.
-const EMULATED: &str = "emulated";
+/// The options for code that an emulator runs: it is as checked as the rest, and little optimised, because compiling takes longer than running.
+const EMULATED: &[&str] = &[
+    "--config",
+    "profile.checked.package.millstream-engines.opt-level=1",
+    "--config",
+    "profile.checked.package.millstream-kernel.opt-level=1",
+    "--config",
+    "profile.checked.package.millstream-publickey.opt-level=1",
+];
 
 /// The suites that an ordinary run has an emulator execute: every kernel of AArch64 computes its known answers, and most of them published vectors. The
 /// longest suites, and those of portable code, which the processor of the pipeline executes too, run with `--deep` only: each takes minutes there.
@@ -267,6 +287,8 @@ const OF_AARCH64_KERNELS: &[&str] = &[
     "shake",
 ];
 
+/// Builds for AArch64 what is installed, and has an emulator run the tests of kernels. The build scripts and macros are those that the steps
+/// before have compiled, because the profile is the same.
 pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let sysroot = command("rustc", &["--print", "target-libdir", "--target", AARCH64]).output();
     let std = sysroot.is_ok_and(|out| Path::new(String::from_utf8_lossy(&out.stdout).trim()).exists());
@@ -280,12 +302,10 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     // Every crate must build, and the kernels and the crates under them run too.
     let faces =
         ["millstream-cli", "millstream-capi", "millstream-provider", "millstream-pkcs11", "millstream-srtp"];
-    let mut arguments = vec!["check", "--profile", EMULATED, "--target", AARCH64];
+    let mut arguments = vec!["check", "--profile", CHECKED, "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
-    let folder = root().join("target/aarch64");
     let mut builds = command("cargo", &arguments);
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-    builds.env("CARGO_TARGET_DIR", &folder);
     run(builds)?;
     let packages = ["millstream-cpu", "millstream-kernel", "millstream-engines", "millstream-publickey"];
     let packages = packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
@@ -294,9 +314,9 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let of_kernels: Vec<&str> = ["--package", "millstream-engines"].into_iter().chain(of_kernels).collect();
     let what: &[&[&str]] = if pipeline.deep { &[&packages, &within] } else { &[&of_kernels] };
     for what in what {
-        let arguments = [&["test", ALL, "--profile", EMULATED], *what].concat();
+        let arguments = [&["test", ALL, "--profile", CHECKED], *what, EMULATED].concat();
         let mut tests = command("cargo", &arguments);
-        tests.args(["--target", AARCH64]).env("CARGO_TARGET_DIR", &folder).env(STACK.0, STACK.1);
+        tests.args(["--target", AARCH64]).env(STACK.0, STACK.1);
         tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
             "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
