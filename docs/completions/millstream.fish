@@ -982,7 +982,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -l recipient -d 'The file with a public key of X25519 (PEM, DER or JWK), or with recipients of age, whose private key opens; may be given several times' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -l segment -d 'The bytes of a segment, which is an object of the store' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -l memory -d 'The most memory for segments, as in 1G' -r
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -s q -l quiet -d 'Show neither a progress bar nor what was done. Of a backup the verifier is not shown either'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -l json -d 'Write an object of JSON in a line for each segment, and for the end'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from put" -s V -l version -d 'Print version'
@@ -996,7 +996,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -l store -d 'The folder of a store of this machine\'s files [default: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -l identity -d 'The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -l memory -d 'The most memory for segments, as in 1G' -r
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -s q -l quiet -d 'Show neither a progress bar nor what was done. Of a backup the verifier is not shown either'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -l json -d 'Write an object of JSON in a line for each segment, and for the end'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from resume" -s V -l version -d 'Print version'
@@ -1014,7 +1014,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -l verifier -d 'The verifier that put printed: refuse a backup that it has not signed' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -l memory -d 'The most memory for segments, as in 1G' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -l moved -d 'Accept a backup that has another name than it was made under'
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Show neither a progress bar nor what was done. Of a backup the verifier is not shown either'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -l json -d 'Write an object of JSON in a line for each segment, and for the end'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from get" -s V -l version -d 'Print version'
@@ -1036,13 +1036,13 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -l verifier -d 'The verifier that put printed: refuse a backup that it has not signed' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -l memory -d 'The most memory for segments, as in 1G' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -l moved -d 'Accept a backup that has another name than it was made under'
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show neither a progress bar nor what was done. Of a backup the verifier is not shown either'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -l json -d 'Write an object of JSON in a line for each segment, and for the end'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from verify" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from remove" -l bandwidth -d 'The most bytes a second to and from the store, on average over some segments, as in 20M' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from remove" -l retries -d 'The number of times that a failed call to the store is made again' -r
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -l bandwidth -d 'The most bytes a second to and from the store, on average over some segments, as in 20M' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -l retries -d 'The number of times that a failed call to the store is made again' -r
@@ -1050,7 +1050,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -l partial -d 'Remove interrupted backups, too. None of them may be running'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -s n -l dry-run -d 'Only list what would be removed'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -l json -d 'Write an object of JSON in a line for each'
-complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from prune" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from rekey" -l bandwidth -d 'The most bytes a second to and from the store, on average over some segments, as in 20M' -r
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from rekey" -l retries -d 'The number of times that a failed call to the store is made again' -r

@@ -979,8 +979,8 @@ _arguments "${_arguments_options[@]}" : \
 '*--recipient=[The file with a public key of X25519 (PEM, DER or JWK), or with recipients of age, whose private key opens; may be given several times]:FILE:_files' \
 '--segment=[The bytes of a segment, which is an object of the store]:SIZE:_default' \
 '--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
-'-q[Show no progress bar]' \
-'--quiet[Show no progress bar]' \
+'-q[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
+'--quiet[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
 '--json[Write an object of JSON in a line for each segment, and for the end]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1005,8 +1005,8 @@ _arguments "${_arguments_options[@]}" : \
 '--store=[The folder of a store of this machine'\''s files \[default\: what MILLSTREAM_STORE names; else the tokens of the service, if it keeps any for this user; else the folder of this user, or of the machine for root\]]:FOLDER:_files' \
 '*--identity=[The file with a private key of X25519 (PEM, DER, JWK, or an identity file of age); may be given several times]:FILE:_files' \
 '--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
-'-q[Show no progress bar]' \
-'--quiet[Show no progress bar]' \
+'-q[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
+'--quiet[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
 '--json[Write an object of JSON in a line for each segment, and for the end]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1036,8 +1036,8 @@ _arguments "${_arguments_options[@]}" : \
 '--verifier=[The verifier that put printed\: refuse a backup that it has not signed]:HEX:_default' \
 '--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
 '--moved[Accept a backup that has another name than it was made under]' \
-'-q[Show no progress bar]' \
-'--quiet[Show no progress bar]' \
+'-q[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
+'--quiet[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
 '--json[Write an object of JSON in a line for each segment, and for the end]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1075,8 +1075,8 @@ _arguments "${_arguments_options[@]}" : \
 '--verifier=[The verifier that put printed\: refuse a backup that it has not signed]:HEX:_default' \
 '--memory=[The most memory for segments, as in 1G]:SIZE:_default' \
 '--moved[Accept a backup that has another name than it was made under]' \
-'-q[Show no progress bar]' \
-'--quiet[Show no progress bar]' \
+'-q[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
+'--quiet[Show neither a progress bar nor what was done. Of a backup the verifier is not shown either]' \
 '--json[Write an object of JSON in a line for each segment, and for the end]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1089,8 +1089,8 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--bandwidth=[The most bytes a second to and from the store, on average over some segments, as in 20M]:RATE:_default' \
 '--retries=[The number of times that a failed call to the store is made again]:N:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \
@@ -1105,8 +1105,8 @@ _arguments "${_arguments_options[@]}" : \
 '-n[Only list what would be removed]' \
 '--dry-run[Only list what would be removed]' \
 '--json[Write an object of JSON in a line for each]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
 ':address -- The address\: s3\://BUCKET/NAME, gs\://BUCKET/NAME, az\://CONTAINER/NAME, or a folder:_default' \

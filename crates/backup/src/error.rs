@@ -99,7 +99,7 @@ impl fmt::Display for Error {
             }
             Error::Partial(name) => write!(
                 f,
-                "{name}: an interrupted backup of this name is there; go on with it by 'resume', or remove it first"
+                "{name}: a backup of this name was interrupted, or is still running; go on with it by 'resume', or remove it first"
             ),
             Error::Missing { name, partial: true } => {
                 write!(f, "{name}: this backup was interrupted and is not whole; go on with it by 'resume'")
@@ -176,7 +176,9 @@ fn remedy(error: &object_store::Error) -> &'static str {
         object_store::Error::Unauthenticated { .. } => {
             "; the credentials are wrong or have expired: renew them, and go on by 'resume'"
         }
-        object_store::Error::NotFound { .. } => "; see whether the bucket and the name are right",
+        object_store::Error::NotFound { .. } => {
+            "; see whether the bucket and the name are right, or whether it was removed"
+        }
         _ => "",
     }
 }

@@ -49,7 +49,12 @@ impl Progress {
     pub fn bar(total: Option<u64>, quiet: bool) -> Self {
         let small = total.is_some_and(|total| total < LARGE);
         let typed = total.is_none() && io::stdin().is_terminal();
-        if quiet || small || typed || !io::stderr().is_terminal() {
+        Progress::of_any_length(total, quiet || small || typed)
+    }
+
+    /// Makes a bar as [`Progress::bar`] does, also for few bytes, where it is not their number that makes them take long.
+    pub fn of_any_length(total: Option<u64>, quiet: bool) -> Self {
+        if quiet || !io::stderr().is_terminal() {
             return Progress::Silent;
         }
         let bar = match total {

@@ -53,6 +53,19 @@ fn a_bar_takes_one_line_and_leaves_none() {
 }
 
 #[test]
+fn a_short_stream_to_a_slow_store_has_a_bar() {
+    let place = Place::new();
+    place.key("key", [7; 32]);
+    File::create(place.path("file")).unwrap().set_len(1 << 20).unwrap();
+    let put = "backup put store/a -k key --segment 64K --bandwidth 512K file";
+    let shell = format!("stty cols 120 rows 24; TERM=xterm exec {MILLSTREAM} {put}");
+    let mut terminal = Terminal::new(&place, &shell);
+    terminal.see(" of 1.00 MiB");
+    terminal.see("verifier ");
+    terminal.end();
+}
+
+#[test]
 fn there_is_none_in_a_pipe() {
     let place = Place::new();
     File::create(place.path("file")).unwrap().set_len(100 << 20).unwrap();

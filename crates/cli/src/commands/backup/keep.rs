@@ -9,6 +9,8 @@ use crate::commands::{Context, print};
 use crate::error::Error;
 
 /// Remove a backup, or the beginning of one; this takes no key
+///
+/// It must not be running: a backup that is removed while it is made ends with an error.
 #[derive(clap::Args)]
 pub(super) struct Remove {
     #[command(flatten)]
@@ -16,6 +18,9 @@ pub(super) struct Remove {
 }
 
 /// Remove all backups under a name but the newest; this takes no key
+///
+/// All under the name count together, at any depth, so call it once for each series. The newest are those that were begun last, by the clocks of
+/// the machines that made them.
 #[derive(clap::Args)]
 pub(super) struct Prune {
     #[command(flatten)]
@@ -36,8 +41,8 @@ pub(super) struct Prune {
 
 /// Wrap a backup's key for other keys, passphrases and recipients
 ///
-/// One of the usual options names a key that opens the backup now. No segment is stored again, so
-/// whoever had the old key and a copy of the old manifest can still open the backup.
+/// One of the usual options names a key that opens the backup now. The keys that are named as new replace all that there were: name again each that
+/// is to stay. No segment is stored again, so whoever had the old key and a copy of the old manifest can still open the backup.
 #[derive(clap::Args)]
 pub(super) struct Rekey {
     #[command(flatten)]

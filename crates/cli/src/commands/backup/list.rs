@@ -8,7 +8,7 @@ use millstream_measure::calendar;
 use serde_json::json;
 
 use super::{At, features};
-use crate::commands::print;
+use crate::commands::{Context, print};
 use crate::error::Error;
 use crate::shown;
 
@@ -23,9 +23,12 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) fn run(self) -> Result<(), Error> {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         let (store, location) = self.at.open()?;
         let found = list::list(&store, &location, features()?)?;
+        if found.is_empty() {
+            context.say(format!("there are no backups under {}", shown::text(&self.at.address)));
+        }
         print(table(&found, self.json))?;
         let faults = found.iter().filter(|found| found.fault.is_some()).count();
         if faults > 0 {

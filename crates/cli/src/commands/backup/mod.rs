@@ -46,7 +46,7 @@ impl Command {
             Which::Put(command) => command.run(context),
             Which::Resume(command) => command.run(context),
             Which::Get(command) => command.run(context),
-            Which::List(command) => command.run(),
+            Which::List(command) => command.run(context),
             Which::Verify(command) => command.run(context),
             Which::Remove(command) => command.run(),
             Which::Prune(command) => command.run(context),
@@ -89,7 +89,7 @@ struct Long {
     /// The most memory for segments, as in 1G
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "384M")]
     memory: u64,
-    /// Show no progress bar
+    /// Show neither a progress bar nor what was done. Of a backup the verifier is not shown either
     #[arg(short = 'q', long)]
     quiet: bool,
     /// Write an object of JSON in a line for each segment, and for the end
@@ -98,8 +98,9 @@ struct Long {
 }
 
 impl Long {
+    /// Makes the bar. It is the store that takes long, however short the stream is.
     fn progress(&self, total: Option<u64>) -> Progress {
-        Progress::bar(total, self.quiet || self.json)
+        Progress::of_any_length(total, self.quiet || self.json)
     }
 
     /// Tells of an event: on the bar, or as JSON by `write`.

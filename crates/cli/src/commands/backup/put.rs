@@ -9,6 +9,7 @@ use super::{At, Long, features, size, to_output};
 use crate::commands::wrapping::{Opening, Sealing};
 use crate::commands::{Context, print};
 use crate::error::Error;
+use crate::progress::Progress;
 
 /// Make a backup of a stream
 ///
@@ -58,7 +59,7 @@ impl Put {
         let secrets = self.keys.read(context)?;
         let mut stream = self.source.open()?;
         options.source.clone_from(&stream.name);
-        let progress = self.long.progress(stream.len);
+        let progress = if stream.is_typed { Progress::Silent } else { self.long.progress(stream.len) };
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::put(&store, &location, &options, &secrets.recipients(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());
@@ -73,7 +74,7 @@ impl Resume {
         let (store, location) = self.at.open()?;
         let secrets = self.keys.read(context)?;
         let mut stream = self.source.open()?;
-        let progress = self.long.progress(stream.len);
+        let progress = if stream.is_typed { Progress::Silent } else { self.long.progress(stream.len) };
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::resume(&store, &location, &options, &secrets.identities(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());
@@ -92,6 +93,9 @@ fn finished(
         backup::Error::Read(source) => Error::Read { name: name.to_owned(), source },
         error => error.into(),
     })?;
+    if done.index.bytes == 0 && !done.was_whole {
+        context.warn("the stream was empty: this is a backup of nothing");
+    }
     if let Some(why) = &done.untidy {
         context.say(format!(
             "the backup is whole; something that is of no use any more stayed in the store: {why}"

@@ -1,7 +1,7 @@
 //! The stream that is kept: standard input, a file, a device, a folder as tar, or the output of a command.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -29,6 +29,8 @@ pub(super) struct Stream {
     pub(super) len: Option<u64>,
     /// The stream's origin, in words.
     pub(super) name: String,
+    /// True where somebody types it on a terminal.
+    pub(super) is_typed: bool,
 }
 
 impl Source {
@@ -51,7 +53,8 @@ impl Source {
 fn from(input: Input) -> Result<Stream, Error> {
     // A larger pipe saves system calls. Where the limit is lower, the pipe stays as it is.
     let _ = rustix::pipe::fcntl_setpipe_size(&input.file, 1 << 20);
-    Ok(Stream { reader: Box::new(input.file), len: input.len, name: input.name })
+    let is_typed = input.file.is_terminal();
+    Ok(Stream { reader: Box::new(input.file), len: input.len, name: input.name, is_typed })
 }
 
 fn command(line: &[OsString]) -> Result<Stream, Error> {
@@ -65,7 +68,12 @@ fn command(line: &[OsString]) -> Result<Stream, Error> {
     let _ = rustix::pipe::fcntl_setpipe_size(&output, 1 << 20);
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     signals::untidy().children.extend(pid);
-    Ok(Stream { reader: Box::new(Checked { output, child, pid, ended: false }), len: None, name })
+    Ok(Stream {
+        reader: Box::new(Checked { output, child, pid, ended: false }),
+        len: None,
+        name,
+        is_typed: false,
+    })
 }
 
 /// The output of a command. Its end is an error unless the command ended well: a stream that was cut off must not become a whole backup.
