@@ -31,22 +31,18 @@ pub struct Found {
 /// # Errors
 /// Those of the store.
 pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<Found>, Error> {
-    let mut names = BTreeMap::new();
+    let mut names: BTreeMap<Path, Trace> = BTreeMap::new();
     for meta in store.list(&under.path)? {
-        let Some(parent) = meta.location.parent() else { continue };
-        match meta.location.filename() {
-            Some("manifest") => *names.entry(parent).or_insert(true) = true,
-            Some("draft") => {
-                names.entry(parent).or_insert(false);
-            }
-            _ => {}
+        if let Some((name, trace)) = trace_of(&meta.location) {
+            let most = names.entry(name).or_insert(trace);
+            *most = trace.max(*most);
         }
     }
     let mut found = Vec::new();
-    for (path, whole) in names {
+    for (path, trace) in names {
         let location = under.below(path);
-        if !whole {
-            if is_envelope(store, &location.draft())? {
+        if trace < Trace::Manifest {
+            if trace == Trace::Segment || is_envelope(store, &location.draft())? {
                 found.push(Found { location, index: None, fault: None });
             }
             continue;
@@ -66,6 +62,29 @@ pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<F
     }
     found.sort_by_key(|found| found.index.as_ref().map_or(u64::MAX, |index| index.created));
     Ok(found)
+}
+
+/// The object that tells most of a backup.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trace {
+    /// Only segments or records are left, as when removing was interrupted.
+    Segment,
+    Draft,
+    Manifest,
+}
+
+/// Returns the name of the backup that an object is of, and what the object tells.
+fn trace_of(object: &Path) -> Option<(Path, Trace)> {
+    let parent = object.parent()?;
+    match object.filename()? {
+        "manifest" => Some((parent, Trace::Manifest)),
+        "draft" => Some((parent, Trace::Draft)),
+        _ => {
+            let name = parent.parent()?;
+            let location = Location { address: String::new(), path: name.clone() };
+            is_own(&location, object).then_some((name, Trace::Segment))
+        }
+    }
 }
 
 /// Returns true for an object that begins as manifests and drafts do.

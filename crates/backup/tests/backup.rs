@@ -464,6 +464,22 @@ fn what_is_none_of_a_backup_is_not_removed_and_hides_nothing() {
 }
 
 #[test]
+fn what_an_interrupted_removal_leaves_is_listed_and_removed() {
+    let faulty = Faulty::new();
+    let (store, name) = (faulty.store(1), Location::in_memory("a/b"));
+    made(&store, &name, &text(50_000, 1)).unwrap();
+    faulty.set(Some((4, Fault::Before)));
+    remove(&store, &name).unwrap_err();
+    faulty.set(None);
+    let left = faulty.objects();
+    assert!(!left.is_empty() && left.iter().all(|object| object.ends_with(".segment")), "{left:?}");
+    let all = Location::in_memory("a");
+    assert!(list(&store, &all, features()).unwrap()[0].index.is_none());
+    assert_eq!(prune(&store, &all, features(), 1, true, false).unwrap().len(), 1);
+    assert!(faulty.objects().is_empty());
+}
+
+#[test]
 fn an_object_that_grew_is_not_read() {
     let faulty = Faulty::new();
     let (store, name) = (faulty.store(1), Location::in_memory("a/b"));
