@@ -42,7 +42,7 @@ pub enum Error {
     Large {
         /// The object.
         object: String,
-        /// Its bytes.
+        /// The bytes of the object.
         bytes: u64,
         /// The most bytes that it may have.
         most: u64,

@@ -91,7 +91,7 @@ fn trace_of(object: &Path) -> Option<(Path, Trace)> {
 fn is_envelope(store: &Store, path: &Path) -> Result<bool, Error> {
     match store.get_range(path, 0..MAGIC.len() as u64) {
         Ok(bytes) => Ok(bytes == MAGIC[..]),
-        // It is shorter, or gone.
+        // The object is shorter, or it is gone.
         Err(Error::Store { source: StoreError::Generic { .. } | StoreError::NotFound { .. }, .. }) => {
             Ok(false)
         }

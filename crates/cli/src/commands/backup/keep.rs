@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// Remove a backup, or the beginning of one; this takes no key
 ///
-/// It must not be running: a backup that is removed while it is made ends with an error.
+/// The backup must not be running: one that is removed while it is made ends with an error.
 #[derive(clap::Args)]
 pub(super) struct Remove {
     #[command(flatten)]
