@@ -53,7 +53,6 @@ const PACKAGES: &[Package] = &[
     ("iputils-ping", "packets through tunnels of ESP"),
     ("iperf3", "streams through tunnels of ESP"),
     ("python3-pylibsrtp", "a program of libsrtp2"),
-    ("janus", "a media server on libsrtp2"),
     ("libdpdk-dev", "the headers and drivers of DPDK, with which the driver for it is compiled and compared"),
     ("dpdk-dev", "DPDK's own tests, which run on the driver"),
     ("opensc", "pkcs11-tool on the PKCS #11 module"),
@@ -92,6 +91,7 @@ const PACKAGES: &[Package] = &[
 /// The packages that only `--deep` has a use for.
 const DEEP_PACKAGES: &[Package] = &[
     ("libtss2-dev", "the library of the TSS, by which the device secret of tokens is in a TPM"),
+    ("janus", "a media server on libsrtp2"),
     ("gstreamer1.0-tools", "pipelines with SRTP, on libsrtp2"),
     ("gstreamer1.0-plugins-good", "RTP in them"),
     ("gstreamer1.0-plugins-bad", "SRTP in them"),
