@@ -34,6 +34,8 @@ pub enum Error {
     },
     /// There is no beginning of a backup of that name.
     NothingToResume(String),
+    /// The clock can't be right, for this reason.
+    Clock(String),
     /// Something of a backup was removed while it was made.
     Vanished(String),
     /// An object that has the name of a backup's is none.
@@ -110,6 +112,7 @@ impl fmt::Display for Error {
             Error::NothingToResume(name) => {
                 write!(f, "{name}: there is no interrupted backup of this name; begin one by 'put'")
             }
+            Error::Clock(why) => f.write_str(why),
             Error::Vanished(name) => write!(
                 f,
                 "{name}: a part of this backup was removed from the store while it was made; it is not whole: make it again under another name"

@@ -127,7 +127,7 @@ pub fn remove(store: &Store, location: &Location) -> Result<(), Error> {
 /// those that were begun last, by the clocks of the machines that made them. What has a fault is neither counted nor removed.
 ///
 /// # Errors
-/// Those of [`list()`](list) and [`remove`].
+/// [`Error::Clock`] when a backup is of the future, by which others would seem old; those of [`list()`](list) and [`remove`].
 pub fn prune(
     store: &Store,
     under: &Location,
@@ -140,6 +140,15 @@ pub fn prune(
         .into_iter()
         .filter(|found| found.fault.is_none())
         .partition(|found| found.index.is_some());
+    let tomorrow = manifest::now()? + 24 * 60 * 60;
+    let is_ahead = |found: &&Found| found.index.as_ref().is_some_and(|index| index.created > tomorrow);
+    if let Some(Found { location, .. }) = whole.iter().find(is_ahead) {
+        let name = &location.address;
+        let why = format!(
+            "{name}: was made in the future, by its time; set this machine's clock, or remove that backup by its name"
+        );
+        return Err(Error::Clock(why));
+    }
     let old = whole.len().saturating_sub(keep);
     let mut removed: Vec<Found> = whole.into_iter().take(old).collect();
     if partial {

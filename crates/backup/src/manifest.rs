@@ -8,6 +8,7 @@
 //! Ref. RFC 8032 (Ed25519), RFC 8259 (JSON).
 
 use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
@@ -33,6 +34,21 @@ pub(crate) const MOST_MANIFEST: u64 = 1 << 30;
 
 /// The most bytes of a draft or a record.
 pub(crate) const MOST_SMALL: u64 = 1 << 20;
+
+/// The beginning of 2026, before which nobody made such a backup.
+const FIRST: u64 = 1_767_225_600;
+
+/// Returns the time in seconds since 1970.
+///
+/// # Errors
+/// [`Error::Clock`] when the clock of this machine is years behind.
+pub(crate) fn now() -> Result<u64, Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    if now >= FIRST {
+        return Ok(now);
+    }
+    Err(Error::Clock("the clock of this machine is years behind: set it, because 'prune' goes by it".into()))
+}
 
 const FORMAT: &str = "millstream-backup";
 const VERSION: u64 = 1;

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use millstream_cpu::Features;
@@ -76,7 +75,7 @@ pub struct Done {
 /// Makes a backup of all of `reader`.
 ///
 /// # Errors
-/// [`Error::Exists`], [`Error::Partial`], [`Error::Memory`], [`Error::Vanished`]; the first error of reading, sealing or storing. What was stored stays, for [`resume`].
+/// [`Error::Exists`], [`Error::Partial`], [`Error::Memory`], [`Error::Clock`], [`Error::Vanished`]; the first error of reading, sealing or storing. What was stored stays, for [`resume`].
 pub fn put(
     store: &Store,
     location: &Location,
@@ -93,7 +92,7 @@ pub fn put(
     let (head, key) = Head::new(options.features, Kind::Draft, recipients, Vec::new())?;
     let mut id = manifest::Id::default();
     getrandom::fill(&mut id)?;
-    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let created = manifest::now()?;
     let details = Details { name: location.path.to_string(), source: options.source.clone() };
     let draft = Draft { id, created, segment_bytes: options.segment_bytes, details };
     let encoded = draft.encode(options.features, &head, &key)?;

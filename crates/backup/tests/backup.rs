@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use common::{Fault, Faulty};
 use millstream_backup::get::get;
 use millstream_backup::list::{list, prune, rekey, remove};
+use millstream_backup::manifest::{self, Details, Manifest};
 use millstream_backup::put::{Done, put, resume};
 use millstream_backup::verify::verify;
 use millstream_backup::{Error, Event, Get, Location, Policy, Put, Store};
@@ -319,6 +320,27 @@ fn the_newest_are_kept_and_others_removed() {
     assert!(matches!(remove(&store, &Location::in_memory("other/d")), Err(Error::Missing { .. })));
     assert!(matches!(remove(&store, &Location::in_memory("")), Err(Error::Location(_))));
     assert_eq!(faulty.objects().len(), 2);
+}
+
+#[test]
+fn a_backup_of_the_future_removes_no_other() {
+    let faulty = Faulty::new();
+    let store = faulty.store(1);
+    for name in ["pool/ahead", "pool/now"] {
+        made(&store, &Location::in_memory(name), b"stream").unwrap();
+    }
+    let Manifest { head, mut index, .. } =
+        Manifest::read(features(), &faulty.read("pool/ahead/manifest"), None).unwrap();
+    let key = head.key(features(), &[Identity::Key(&KEY)]).unwrap();
+    index.created += 1 << 32;
+    let details = Details { name: "pool/ahead".into(), source: String::new() };
+    let ahead = manifest::encode(features(), &key, head.keys.clone(), &index, &details).unwrap();
+    faulty.write("pool/ahead/manifest", ahead);
+    let pool = Location::in_memory("pool");
+    let refused = prune(&store, &pool, features(), 1, false, false).unwrap_err();
+    assert!(matches!(&refused, Error::Clock(why) if why.contains("pool/ahead")), "{refused}");
+    remove(&store, &Location::in_memory("pool/ahead")).unwrap();
+    assert!(prune(&store, &pool, features(), 1, false, false).unwrap().is_empty());
 }
 
 #[test]
