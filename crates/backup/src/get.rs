@@ -158,8 +158,7 @@ fn fetch(
     wanted: Range<u64>,
 ) -> Result<Vec<u8>, Error> {
     let entry = &opened.index.segments[number as usize];
-    let path = opened.index.object(number);
-    let object = location.object(&path.split('/').collect::<Vec<_>>());
+    let object = opened.index.path(location, number);
     let fault = |why: String| Error::Segment { number, object: object.to_string(), why };
     let context = segment_context(&opened.index.id, number);
     let message = |header: &[u8; HEADER]| {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use millstream_cpu::Features;
 use millstream_files::envelope::{Head, Identity, MAGIC, Recipient};
-use object_store::Error as StoreError;
 use object_store::path::Path;
+use object_store::{Error as StoreError, ObjectMeta};
 
 use crate::error::Error;
 use crate::get::{self, Get};
@@ -31,18 +31,18 @@ pub struct Found {
 /// # Errors
 /// Those of the store.
 pub fn list(store: &Store, under: &Location, features: Features) -> Result<Vec<Found>, Error> {
-    let mut names: BTreeMap<Path, Trace> = BTreeMap::new();
+    let mut names: BTreeMap<Path, (Trace, ObjectMeta)> = BTreeMap::new();
     for meta in store.list(&under.path)? {
-        if let Some((name, trace)) = trace_of(&meta.location) {
-            let most = names.entry(name).or_insert(trace);
-            *most = trace.max(*most);
+        let Some((name, trace)) = trace_of(&meta.location) else { continue };
+        if names.get(&name).is_none_or(|(known, _)| *known < trace) {
+            names.insert(name, (trace, meta));
         }
     }
     let mut found = Vec::new();
-    for (path, trace) in names {
+    for (path, (trace, meta)) in names {
         let location = under.below(path);
         if trace < Trace::Manifest {
-            if trace == Trace::Segment || is_envelope(store, &location.draft())? {
+            if trace == Trace::Segment || is_envelope(store, &meta)? {
                 found.push(Found { location, index: None, fault: None });
             }
             continue;
@@ -88,13 +88,15 @@ fn trace_of(object: &Path) -> Option<(Path, Trace)> {
 }
 
 /// Returns true for an object that begins as manifests and drafts do.
-fn is_envelope(store: &Store, path: &Path) -> Result<bool, Error> {
-    match store.get_range(path, 0..MAGIC.len() as u64) {
+fn is_envelope(store: &Store, object: &ObjectMeta) -> Result<bool, Error> {
+    let len = MAGIC.len() as u64;
+    if object.size < len {
+        return Ok(false);
+    }
+    match store.get_range(&object.location, 0..len) {
         Ok(bytes) => Ok(bytes == MAGIC[..]),
-        // The object is shorter, or it is gone.
-        Err(Error::Store { source: StoreError::Generic { .. } | StoreError::NotFound { .. }, .. }) => {
-            Ok(false)
-        }
+        // Somebody removed it meanwhile.
+        Err(Error::Store { source: StoreError::NotFound { .. }, .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -112,7 +114,7 @@ pub fn remove(store: &Store, location: &Location) -> Result<(), Error> {
     }
     let (manifest, draft) = (location.manifest(), location.draft());
     for meta in objects.iter().filter(|meta| meta.location == manifest || meta.location == draft) {
-        if meta.size < MAGIC.len() as u64 || !is_envelope(store, &meta.location)? {
+        if !is_envelope(store, meta)? {
             return Err(Error::Foreign(meta.location.to_string()));
         }
     }

@@ -97,9 +97,9 @@ fn local(address: &str, folder: &str) -> Result<(Location, Arc<dyn ObjectStore>,
 fn cloud(scheme: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
     use std::time::Duration;
 
-    use object_store::aws::AmazonS3Builder;
-    use object_store::azure::MicrosoftAzureBuilder;
-    use object_store::gcp::GoogleCloudStorageBuilder;
+    use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+    use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+    use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
     use object_store::{ClientOptions, RetryConfig};
 
     // A segment takes minutes on a slow line. A connection on which nothing moves ends by the limit of reading.
@@ -112,39 +112,47 @@ fn cloud(scheme: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
     // `Store` asks again by itself, and more patiently.
     let retry = || RetryConfig { max_retries: 2, ..RetryConfig::default() };
     // An endpoint without TLS is that of a server on this machine, as a rule, and only a variable asks for it.
-    let begins = |variables: &[&str], begin: &str| {
-        variables.iter().any(|variable| std::env::var(variable).is_ok_and(|url| url.starts_with(begin)))
-    };
-    let plain = |variables| begins(variables, "http://");
+    let is_plain = |end: Option<String>| end.is_some_and(|url| url.starts_with("http://"));
     let store: Result<Arc<dyn ObjectStore>, _> = match scheme {
         "s3" | "s3a" => {
-            const END: &[&str] = &["AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
-            let is_here = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+            let builder = AmazonS3Builder::from_env();
+            // A variable of S3's own goes before that of all services.
+            let end = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
                 .iter()
-                .any(|own| begins(END, own));
-            let options = options().with_allow_http(plain(END));
-            let store = AmazonS3Builder::from_env()
+                .find_map(|key| builder.get_config_value(key));
+            let is_here = end.as_ref().is_some_and(|end| {
+                ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+                    .iter()
+                    .any(|own| end.starts_with(own))
+            });
+            let is_plain = is_plain(end);
+            let options = options().with_allow_http(is_plain);
+            let store = builder
                 .with_bucket_name(bucket)
                 .with_client_options(options)
                 .with_retry(retry())
                 // TLS authenticates what is sent, so the signature need not, and nobody is in between on this machine. Else it must.
-                .with_unsigned_payload(is_here || !plain(END));
+                .with_unsigned_payload(is_here || !is_plain);
             store.build().map(|store| Arc::new(store) as _)
         }
-        "gs" => GoogleCloudStorageBuilder::from_env()
-            .with_bucket_name(bucket)
-            .with_client_options(options().with_allow_http(plain(&["GOOGLE_BASE_URL"])))
-            .with_retry(retry())
-            .build()
-            .map(|store| Arc::new(store) as _),
-        "az" | "azure" => MicrosoftAzureBuilder::from_env()
-            .with_container_name(bucket)
-            .with_client_options(
-                options().with_allow_http(plain(&["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"])),
-            )
-            .with_retry(retry())
-            .build()
-            .map(|store| Arc::new(store) as _),
+        "gs" => {
+            let builder = GoogleCloudStorageBuilder::from_env();
+            let is_plain = is_plain(builder.get_config_value(&GoogleConfigKey::BaseUrl));
+            let store = builder
+                .with_bucket_name(bucket)
+                .with_client_options(options().with_allow_http(is_plain))
+                .with_retry(retry());
+            store.build().map(|store| Arc::new(store) as _)
+        }
+        "az" | "azure" => {
+            let builder = MicrosoftAzureBuilder::from_env();
+            let is_plain = is_plain(builder.get_config_value(&AzureConfigKey::Endpoint));
+            let store = builder
+                .with_container_name(bucket)
+                .with_client_options(options().with_allow_http(is_plain))
+                .with_retry(retry());
+            store.build().map(|store| Arc::new(store) as _)
+        }
         _ => return Err(unknown(scheme)),
     };
     store.map_err(|error| error.to_string())

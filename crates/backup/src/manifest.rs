@@ -17,6 +17,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_files::chunked::{SALT, plain_len, sealed_len};
 use millstream_files::envelope::{DataKey, Head, Kind, Wrapped, open_whole, seal_whole};
 use millstream_publickey::ed25519;
+use object_store::path::Path;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -180,7 +181,17 @@ impl Index {
 
     /// Returns the path of a segment's object, relative to the backup's name.
     pub fn object(&self, number: u64) -> String {
-        object_name(&self.id, number, &self.segments[number as usize].salt).join("/")
+        self.names(number).join("/")
+    }
+
+    /// Returns the path of a segment's object of a backup.
+    pub(crate) fn path(&self, location: &Location, number: u64) -> Path {
+        let [folder, object] = self.names(number);
+        location.object(&[&folder, &object])
+    }
+
+    fn names(&self, number: u64) -> [String; 2] {
+        object_name(&self.id, number, &self.segments[number as usize].salt)
     }
 }
 

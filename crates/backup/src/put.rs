@@ -321,8 +321,7 @@ impl Run<'_> {
         let lengths: BTreeMap<&str, u64> =
             listed.iter().map(|meta| (meta.location.as_ref(), meta.size)).collect();
         let is_there = |(number, entry): (u64, &Entry)| {
-            let object = location.object(&index.object(number).split('/').collect::<Vec<_>>());
-            lengths.get(object.as_ref()) == Some(&entry.sealed_bytes)
+            lengths.get(index.path(location, number).as_ref()) == Some(&entry.sealed_bytes)
         };
         let draft = store.find(&location.draft(), MOST_SMALL)?;
         if draft.as_ref() == Some(&self.encoded) && (0..).zip(&index.segments).all(is_there) {
@@ -335,9 +334,8 @@ impl Run<'_> {
 /// Removes every object under the name that is not of the whole backup: the draft, records, and segments that another run left.
 fn clean(store: &Store, location: &Location, index: &Index) -> Result<(), Error> {
     let manifest = location.manifest();
-    let whole: BTreeSet<String> = (0..index.segments.len() as u64)
-        .map(|number| location.object(&index.object(number).split('/').collect::<Vec<_>>()).to_string())
-        .collect();
+    let whole: BTreeSet<String> =
+        (0..index.segments.len() as u64).map(|number| index.path(location, number).to_string()).collect();
     for meta in store.list(&location.path)? {
         if is_own(location, &meta.location)
             && meta.location != manifest

@@ -103,7 +103,7 @@ fn one(
     number: u64,
 ) -> Result<(), Error> {
     let entry = &index.segments[number as usize];
-    let object = location.object(&index.object(number).split('/').collect::<Vec<_>>());
+    let object = index.path(location, number);
     let fault = |why: String| Error::Segment { number, object: object.to_string(), why };
     let bytes =
         match store.find(&object, entry.sealed_bytes).map_err(|error| get::of_segment(error, fault))? {

@@ -9,7 +9,6 @@ use super::{At, Long, features, size, to_output};
 use crate::commands::wrapping::{Opening, Sealing};
 use crate::commands::{Context, print};
 use crate::error::Error;
-use crate::progress::Progress;
 
 /// Make a backup of a stream
 ///
@@ -59,7 +58,7 @@ impl Put {
         let secrets = self.keys.read(context)?;
         let mut stream = self.source.open()?;
         options.source.clone_from(&stream.name);
-        let progress = if stream.is_typed { Progress::Silent } else { self.long.progress(stream.len) };
+        let progress = stream.progress(&self.long);
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::put(&store, &location, &options, &secrets.recipients(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());
@@ -74,7 +73,7 @@ impl Resume {
         let (store, location) = self.at.open()?;
         let secrets = self.keys.read(context)?;
         let mut stream = self.source.open()?;
-        let progress = if stream.is_typed { Progress::Silent } else { self.long.progress(stream.len) };
+        let progress = stream.progress(&self.long);
         let tell = |event| self.long.tell(&progress, &event, to_output);
         let done = put::resume(&store, &location, &options, &secrets.identities(), &mut stream.reader, &tell);
         progress.finish(done.is_ok());

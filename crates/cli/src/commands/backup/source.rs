@@ -7,8 +7,10 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Pid;
 
+use super::Long;
 use crate::error::Error;
 use crate::input::Input;
+use crate::progress::Progress;
 use crate::{shown, signals};
 
 /// The options that name the stream.
@@ -31,6 +33,13 @@ pub(super) struct Stream {
     pub(super) name: String,
     /// True where somebody types it on a terminal.
     pub(super) is_typed: bool,
+}
+
+impl Stream {
+    /// Makes the bar, unless the stream is typed where the bar would be.
+    pub(super) fn progress(&self, long: &Long) -> Progress {
+        if self.is_typed { Progress::Silent } else { long.progress(self.len) }
+    }
 }
 
 impl Source {
