@@ -5,6 +5,7 @@
 
 use millstream_cwq::{ControlWord, Opcode};
 
+use crate::bounds::Limits;
 use crate::cost::{Costs, cost, is_at_once, is_keyed_piece};
 use crate::trace::About;
 use crate::uses::STAGED;
@@ -57,17 +58,41 @@ impl Alike {
         About { bytes: (words[2] >> 32) as u32, ..self.about }
     }
 
-    /// Returns the cost of a word, its cost if it is alone, and how many bytes it is about, as [`cost`] does.
+    /// Returns how many bytes a word is about, as [`cost`] does.
     #[inline(always)]
-    pub(crate) fn cost(&self, words: &[u64; ControlWord::WORDS], arena_len: u32) -> (i64, i64, i64) {
+    pub(crate) fn bytes(&self, words: &[u64; ControlWord::WORDS], arena_len: u32) -> i64 {
         let len = |len: u64| i64::from((len as u32).min(arena_len));
-        let mut bytes = len(words[2] >> 32);
-        if self.has_aad {
-            bytes += len(words[4]);
-        }
-        let of = |(none, each): (i64, i64)| none + each * bytes;
-        (of(self.costs), of(self.alone), bytes)
+        len(words[2] >> 32) + if self.has_aad { len(words[4]) } else { 0 }
     }
+
+    /// Returns the cost of a word about so many bytes.
+    #[inline(always)]
+    pub(crate) fn cost(&self, bytes: i64) -> i64 {
+        of(self.costs, bytes)
+    }
+
+    /// Returns the cost of a word about so many bytes if it is alone.
+    #[inline(always)]
+    pub(crate) fn alone(&self, bytes: i64) -> i64 {
+        of(self.alone, bytes)
+    }
+
+    /// Returns the most bytes of a word that is not too long for a turn; -1 where each is.
+    #[inline(always)]
+    pub(crate) fn longest(&self, limits: &Limits) -> i64 {
+        let (none, each) = self.alone;
+        if none > limits.word {
+            return -1;
+        }
+        let most = (limits.word - none).checked_div(each).unwrap_or(i64::MAX);
+        most.min(limits.bytes.into())
+    }
+}
+
+/// Returns a cost: that of a word without bytes, and that of each byte.
+#[inline(always)]
+fn of((none, each): (i64, i64), bytes: i64) -> i64 {
+    none + each * bytes
 }
 
 #[cfg(test)]
@@ -89,6 +114,7 @@ mod tests {
             next in any::<[u32; 2]>(),
             arena_len in any::<u32>(),
             alone in 1_u16..1000,
+            most in any::<i64>(),
         ) {
             let (algorithm, hash) = (Algorithm::ALL[algorithm] as u8, Algorithm::ALL[hash] as u8);
             let [source_len, aad_len] = first;
@@ -98,9 +124,11 @@ mod tests {
             let Some(alike) = Alike::of(&word, Some(&costs)) else { return Ok(()) };
             let [source_len, aad_len] = next;
             let word = ControlWord { source_len, aad_len, ..word };
-            let (charged, measured, bytes) = alike.cost(&word.to_words(), arena_len);
-            prop_assert_eq!((charged, bytes), cost(&word, 0, arena_len));
-            prop_assert_eq!(measured, costs.alone(&word, bytes));
+            let bytes = alike.bytes(&word.to_words(), arena_len);
+            prop_assert_eq!((alike.cost(bytes), bytes), cost(&word, 0, arena_len));
+            prop_assert_eq!(alike.alone(bytes), costs.alone(&word, bytes));
+            let limits = Limits { word: most, bytes: next[0], ..Limits::UNBOUNDED };
+            prop_assert_eq!(bytes > alike.longest(&limits), limits.is_long(costs.alone(&word, bytes), bytes));
         }
     }
 }

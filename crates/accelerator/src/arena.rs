@@ -13,6 +13,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -26,6 +27,24 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Returns where the bytes behind it begin.
+    #[inline(always)]
+    pub(crate) fn end(self) -> u64 {
+        u64::from(self.at) + u64::from(self.len)
+    }
+
+    /// Returns the offsets of its bytes.
+    #[inline(always)]
+    pub(crate) fn range(self) -> Range<u64> {
+        u64::from(self.at)..self.end()
+    }
+
+    /// Returns true when all of it lies in front of a range, or behind it.
+    #[inline(always)]
+    pub(crate) fn is_outside(self, range: &Range<u64>) -> bool {
+        (self.end() <= range.start) | (range.end <= u64::from(self.at))
+    }
+
     /// Returns true when two spans of one arena have a byte in common. Spans don't wrap, so one of them begins in the other
     /// then.
     #[inline(always)]

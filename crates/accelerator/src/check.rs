@@ -14,7 +14,7 @@ use crate::algorithms::{
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
 use crate::shape::{ANY, word_of};
-use crate::uses::{USES, brings_public_key, is_of_pair, is_piece};
+use crate::uses::{Uses, brings_public_key, is_of_pair, is_piece, uses_of};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -145,6 +145,30 @@ impl CheckedWord {
         known
     }
 
+    /// Returns a word of a frequent kind once more, which the code for `SHAPE` has checked before.
+    #[inline(always)]
+    pub(crate) fn again<const SHAPE: u64>(word: &ControlWord) -> Self {
+        let Some(opcode) = Opcode::from_code(word.opcode).filter(|_| SHAPE != ANY) else {
+            return CheckedWord::NOTHING;
+        };
+        let (algorithm, hash) = algorithms(opcode, word).unwrap_or((Algorithm::None, Algorithm::None));
+        let span = |at, len| Span { at, len };
+        let has_destination = uses_of::<SHAPE>(opcode).is_some_and(Uses::has_destination);
+        CheckedWord {
+            opcode,
+            algorithm,
+            hash,
+            reverse: word.has(Flags::REVERSE),
+            key: key(opcode, false, word.key, 0, 0).unwrap_or(KeyAt::None),
+            source: Source::at(span(word.source, word.source_len)),
+            destination: span(word.destination, if has_destination { word.source_len } else { 0 }),
+            aad: span(word.aad, word.aad_len),
+            iv: span(word.iv, word.iv_len.into()),
+            mac: span(word.mac, word.mac_len.into()),
+            ..CheckedWord::NOTHING
+        }
+    }
+
     /// Returns the bytes of the word's object: those of the source, or of the destination where nothing is read.
     #[inline(always)]
     pub(crate) fn object_len(&self) -> u32 {
@@ -173,7 +197,7 @@ pub(crate) fn check<const SHAPE: u64, A: Arena>(
         return Err(Status::Version);
     }
     let opcode = Opcode::from_code(word.opcode).ok_or(Status::Opcode)?;
-    let uses = USES.get(opcode as usize).ok_or(Status::Opcode)?;
+    let uses = uses_of::<SHAPE>(opcode).ok_or(Status::Opcode)?;
     if word.flags & !uses.flags != 0 {
         return Err(Status::Flags);
     }
@@ -206,8 +230,13 @@ pub(crate) fn check<const SHAPE: u64, A: Arena>(
     } else if opcode != Opcode::Random {
         checked.source = Source::at(span(word.source, word.source_len, len, Status::SourceRange)?);
     }
-    checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
-    checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
+    // What an opcode does not use was found to be zero.
+    if uses.has_iv() {
+        checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
+    }
+    if uses.has_mac() {
+        checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
+    }
     checked.parameter = word.parameter;
     checked.first = word.has(Flags::FIRST);
     if word.has(Flags::MAKE_NONCE) {
@@ -527,15 +556,32 @@ fn no_overlap<const SHAPE: u64>(
     }
     // One with a list went the other way.
     let source = checked.source.span().unwrap_or_default();
+    let CheckedWord { destination, iv, aad, mac, reverse, .. } = *checked;
+    // Clients mostly have the nonce and the tag in front of the output, in this order, so all of these lie apart. The rest has to lie
+    // apart from all of them.
+    let in_order = checked.opcode == Opcode::Aead
+        && iv.end() <= u64::from(mac.at)
+        && mac.end() <= u64::from(destination.at);
+    let apart = if in_order {
+        let all = u64::from(iv.at)..destination.end();
+        source.is_outside(&all) & aad.is_outside(&all)
+    } else {
+        let (out, tag) = (destination.range(), mac.range());
+        let of_out =
+            source.is_outside(&out) & iv.is_outside(&out) & aad.is_outside(&out) & mac.is_outside(&out);
+        of_out & (reverse | source.is_outside(&tag) & iv.is_outside(&tag) & aad.is_outside(&tag))
+    };
+    if apart { Ok(()) } else { no_overlap_of([source, iv, aad], mac, destination, reverse) }
+}
+
+/// Checks the same where something empty may lie inside something else.
+#[cold]
+#[inline(never)]
+fn no_overlap_of(inputs: [Span; 3], mac: Span, destination: Span, reverse: bool) -> Result<(), Status> {
     // The output may not overlap the tag, which is either read or written.
-    let mut overlap = false;
-    for input in [source, checked.iv, checked.aad, checked.mac] {
-        overlap |= checked.destination.overlaps(input);
-    }
-    if !checked.reverse {
-        for input in [source, checked.iv, checked.aad] {
-            overlap |= checked.mac.overlaps(input);
-        }
+    let mut overlap = destination.overlaps(mac);
+    for input in inputs {
+        overlap |= destination.overlaps(input) | (!reverse & mac.overlaps(input));
     }
     if overlap { Err(Status::Overlap) } else { Ok(()) }
 }

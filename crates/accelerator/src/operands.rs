@@ -43,7 +43,7 @@ pub(crate) enum Data<'a> {
 
 impl<'a> Data<'a> {
     #[inline(always)]
-    fn input(self) -> &'a [u8] {
+    pub(crate) fn input(self) -> &'a [u8] {
         match self {
             Data::Separate(source, _) => source,
             Data::InPlace(bytes) => bytes,
@@ -59,7 +59,7 @@ impl<'a> Data<'a> {
     }
 
     #[inline(always)]
-    fn in_out(self) -> Result<InOut<'a>, Status> {
+    pub(crate) fn in_out(self) -> Result<InOut<'a>, Status> {
         match self {
             Data::Separate(source, destination) => {
                 InOut::separate(source, destination).map_err(|_| Status::DestinationRange)
@@ -71,11 +71,11 @@ impl<'a> Data<'a> {
 
 /// The bytes that a word reads and writes while it is executed; a digest or tag is written after.
 pub(crate) struct Operands<'a> {
-    data: Data<'a>,
-    aad: &'a [u8],
-    iv: &'a [u8],
+    pub(crate) data: Data<'a>,
+    pub(crate) aad: &'a [u8],
+    pub(crate) iv: &'a [u8],
     /// The tag to compare with; empty where none is.
-    mac: &'a [u8],
+    pub(crate) mac: &'a [u8],
     /// The place for a mid-state.
     state: &'a mut [u8],
 }
@@ -156,15 +156,32 @@ pub(crate) fn write_nonce<A: Arena>(key: KeyAt, place: Span, grant: &Grant<A>) -
     Ok(())
 }
 
-/// Writes the digest or tag, and says what came of the operation.
+/// Writes the digest or tag of an operation, and says what came of it.
 #[inline(always)]
-pub(crate) fn complete<A: Arena>(tag: u64, mac: Span, operation: &Operation<'_>, arena: &A) -> Completion {
-    let mut value = operation.value();
-    if let Err(error) = operation.result() {
+pub(crate) fn complete_operation<A: Arena>(
+    tag: u64,
+    mac: Span,
+    operation: &Operation<'_>,
+    arena: &A,
+) -> Completion {
+    complete(tag, mac, operation.result(), operation.tag(), operation.value(), arena)
+}
+
+/// Writes the digest or tag `code` to `mac`, and says what came of a word with that `tag`: a result, or a value.
+#[inline(always)]
+pub(crate) fn complete<A: Arena>(
+    tag: u64,
+    mac: Span,
+    result: Result<(), Error>,
+    code: &[u8],
+    mut value: u32,
+    arena: &A,
+) -> Completion {
+    if let Err(error) = result {
         return failed(tag, status_of(error));
     }
     if mac.len > 0 {
-        arena.write(mac.at, &operation.tag()[..mac.len as usize]);
+        arena.write(mac.at, &code[..mac.len as usize]);
         // An encapsulation has a ciphertext beside its secret, whose length is told.
         if value == 0 {
             value = mac.len;

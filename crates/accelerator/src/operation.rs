@@ -10,7 +10,6 @@ use millstream_engines::{Error, InOut, kasumi};
 use crate::key::{AeadKey, CipherKey, MacKey};
 use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed};
 use crate::source::Fill;
-use crate::wipe::wipe_list;
 use crate::work::{Checksum, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
@@ -330,25 +329,4 @@ fn same_length(source: &[u8], destination: &[u8]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::OutputLength { given: destination.len(), needed: source.len() })
-}
-
-/// Empties a list of operations and returns it, in the same memory, for operations that borrow from something else.
-pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
-    wipe_list(&mut operations);
-    operations.into_iter().map(|_| unreachable!("it is empty")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recycled_memory_is_the_same_memory() {
-        let data = [1, 2, 3];
-        let mut operations = Vec::with_capacity(100);
-        operations.push(Operation::checksum(Checksum::Ip, &data));
-        let place = operations.as_ptr() as usize;
-        let recycled: Vec<Operation<'static>> = recycle(operations);
-        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
-    }
 }

@@ -133,12 +133,36 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         if completion.status == Status::Ok as u16 {
             self.stats.bytes += u64::from(about.bytes);
         } else {
-            self.count_failure(&completion);
+            count_failure(&mut self.stats, &completion);
         }
         // A ring that its other side made corrupt gets no completions, because it gets no service.
         let _ = self.completions.push(&completion.to_words());
         self.held = self.held.saturating_sub(1);
         self.dirty = true;
+    }
+
+    /// Writes completions as [`Queue::post`] does, one after another.
+    #[inline(always)]
+    pub(crate) fn post_all(&mut self, ends: impl Iterator<Item = (About, Completion)>) {
+        let Queue { completions, stats, label, .. } = self;
+        let mut writer = completions.writer();
+        let (mut posted, mut bytes) = (0, 0);
+        for (about, completion) in ends {
+            trace::complete(*label, &about, &completion);
+            posted += 1;
+            if completion.status == Status::Ok as u16 {
+                bytes += u64::from(about.bytes);
+            } else {
+                count_failure(stats, &completion);
+            }
+            // No more words were taken than had room.
+            let _ = writer.push(&completion.to_words());
+        }
+        writer.finish();
+        stats.operations += posted;
+        stats.bytes += bytes;
+        self.held = self.held.saturating_sub(posted as usize);
+        self.dirty |= posted > 0;
     }
 
     /// Shows the completions that were posted.
@@ -174,12 +198,12 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
     pub(crate) fn is_quiet(&self) -> bool {
         self.held == 0 && self.under_way == 0 && !self.dirty && !self.told
     }
+}
 
-    #[cold]
-    fn count_failure(&mut self, completion: &Completion) {
-        if let Some(status) = completion.status() {
-            self.stats.failures[status.index()] += 1;
-        }
+#[cold]
+fn count_failure(stats: &mut QueueStats, completion: &Completion) {
+    if let Some(status) = completion.status() {
+        stats.failures[status.index()] += 1;
     }
 }
 

@@ -10,9 +10,11 @@ use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
 use crate::held::HeldWord;
-use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
-use crate::operation::{Operation, recycle};
+use crate::jobs::{Lists, recycle};
+use crate::operands::{Operands, add_operation, complete_operation, write_nonce, written_mac};
+use crate::operation::Operation;
 use crate::queue::{Queue, post};
+use crate::runs::Placed;
 use crate::shape::{ANY, shape, with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
@@ -40,6 +42,9 @@ struct DirectOp {
 pub(crate) struct Executor {
     pub(crate) unit: Unit,
     pub(crate) operations: Vec<Operation<'static>>,
+    pub(crate) lists: Lists,
+    /// The words of a run that are staged.
+    pub(crate) placed: Vec<Placed>,
     direct: Vec<DirectOp>,
     /// The words that can't be direct, by their place among those that are held.
     others: Vec<u32>,
@@ -54,6 +59,8 @@ impl Executor {
             unit,
             // A list that grew would leave what it held where it was.
             operations: Vec::with_capacity(MOST_HELD),
+            lists: Lists::default(),
+            placed: Vec::with_capacity(MOST_HELD),
             direct: Vec::with_capacity(MOST_HELD),
             others: Vec::with_capacity(MOST_HELD),
             stage: Stage::new(MOST_HELD),
@@ -80,7 +87,13 @@ impl Executor {
         queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
     ) {
-        self.run_direct(grants, queues, held);
+        let mut begin = 0;
+        while let Some(run) = self.run_alike(grants, queues, &held[begin..]) {
+            begin += run;
+        }
+        if begin < held.len() {
+            self.run_direct(grants, queues, held, begin);
+        }
         let mut next = 0;
         while next < self.others.len() {
             next = self.run_staged(features, grants, queues, held, next);
@@ -96,18 +109,18 @@ impl Executor {
         grants: &Slab<Grant<A>>,
         queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
+        mut begin: usize,
     ) {
         let mut operations = recycle(std::mem::take(&mut self.operations));
-        let mut begin = 0;
-        for alike in held.chunk_by(HeldWord::is_like) {
+        for alike in held[begin..].chunk_by(HeldWord::is_like) {
             match alike[0].grant(grants).filter(|grant| grant.arena.exclusive()) {
                 Some(grant) => {
                     let shape = shape_on(self.way, &alike[0]);
-                    with_shape!(shape, self.add_direct(grant, queues, alike, begin, &mut operations));
+                    with_shape!(shape, self.add_direct(grant, queues, alike, begin as u32, &mut operations));
                 }
-                None => self.others.extend(begin..begin + alike.len() as u32),
+                None => self.others.extend(begin as u32..(begin + alike.len()) as u32),
             }
-            begin += alike.len() as u32;
+            begin += alike.len();
         }
         if !operations.is_empty() {
             self.filled.add(self.unit.run_counted(&mut operations));
@@ -118,9 +131,9 @@ impl Executor {
             done = others;
             let Some(queue) = queues.at_mut(of_queue[0].queue as usize) else { continue };
             let Some(grant) = grants.at(queue.grant) else { continue };
-            for (direct, operation) in of_queue.iter().zip(own) {
-                queue.post(direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
-            }
+            queue.post_all(of_queue.iter().zip(own).map(|(direct, operation)| {
+                (direct.about, complete_operation(direct.tag, direct.mac, operation, &grant.arena))
+            }));
         }
         wipe_list(&mut self.direct);
         self.operations = recycle(operations);
@@ -186,7 +199,7 @@ impl Executor {
 
 /// Returns the shape for which the code is made that a word meets.
 #[inline(always)]
-fn shape_on(way: Way, held: &HeldWord) -> u64 {
+pub(crate) fn shape_on(way: Way, held: &HeldWord) -> u64 {
     match way {
         Way::Fast => shape(&held.words),
         Way::General => ANY,

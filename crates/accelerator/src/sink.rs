@@ -175,12 +175,12 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
     match key {
         AeadKey::AesGcm(key) if tag.len() <= 16 => {
             let mut job = GcmJob::new(key, nonce, aad, data);
-            (job.tag, job.tag_len) = (padded(tag), tag.len());
+            expect_gcm(&mut job, tag);
             sink.accept(Work::GcmOpen(job))
         }
         AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
             let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
-            job.tag = padded(tag);
+            expect_chacha(&mut job, tag);
             sink.accept(Work::ChaChaOpen(job))
         }
         AeadKey::AesSiv(key) if tag.len() == 16 => {
@@ -208,6 +208,20 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
             takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },
         }),
     }
+}
+
+/// Gives a job the tag to compare with. Returns false when it is of another length than AES-GCM's tags.
+#[inline(always)]
+pub(crate) fn expect_gcm(job: &mut GcmJob<'_>, tag: &[u8]) -> bool {
+    (job.tag, job.tag_len) = (padded(tag), tag.len());
+    tag.len() <= 16
+}
+
+/// Does the same with a tag of ChaCha20-Poly1305.
+#[inline(always)]
+pub(crate) fn expect_chacha(job: &mut ChaCha20Poly1305Job<'_>, tag: &[u8]) -> bool {
+    job.tag = padded(tag);
+    tag.len() == 16
 }
 
 #[inline(always)]
@@ -359,7 +373,7 @@ fn other_key(algorithm: &'static str) -> Error {
     Error::Parameter { algorithm, name: "key", given: 0, takes: "the operations of its own kind only" }
 }
 
-/// Fills the bytes up with zeros.
+/// Fills the bytes up with zeros, or takes the first of more.
 #[inline(always)]
 fn padded(bytes: &[u8]) -> [u8; 16] {
     if let Some(whole) = bytes.first_chunk() {
@@ -372,7 +386,7 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
 
 /// Returns an initialisation vector whose length was checked.
 #[inline(always)]
-fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
+pub(crate) fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
     match iv.first_chunk() {
         Some(block) => *block,
         None => [0; N],

@@ -10,10 +10,11 @@ use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, KeyAt, Pieces, check};
 use crate::grant::Grant;
 use crate::held::HeldWord;
+use crate::jobs::recycle;
 use crate::operands::{
-    Operands, add_operation, complete, iv_place, read_mac, staged_len, write_nonce, written_mac,
+    Operands, add_operation, complete_operation, iv_place, read_mac, staged_len, write_nonce, written_mac,
 };
-use crate::operation::{Operation, recycle};
+use crate::operation::Operation;
 use crate::queue::{Queue, post};
 use crate::shape::{ANY, with_shape, word_of};
 use crate::slab::Slab;
@@ -207,16 +208,7 @@ impl Stage {
             if !op.is_copy(grant.arena.exclusive()) {
                 continue;
             }
-            let (checked, arena) = (&op.checked, &grant.arena);
-            let mut rest = self.memory.get(op.begin..op.end);
-            match checked.source.span() {
-                Some(span) => read(arena, span, &mut rest),
-                None => rest = &mut std::mem::take(&mut rest)[checked.source.len() as usize..],
-            }
-            read(arena, checked.aad, &mut rest);
-            // The place of a nonce that is to be made is left open.
-            read(arena, checked.iv, &mut rest);
-            read(arena, read_mac(checked), &mut rest);
+            copy_in(&grant.arena, &op.checked, self.memory.get(op.begin..op.end));
         }
     }
 
@@ -364,7 +356,7 @@ fn complete_all<A: Arena>(
             continue;
         }
         if let (Some(operation), Some(grant)) = (done.next(), word.grant(grants)) {
-            op.completion = complete(tag, written_mac(&op.checked), operation, &grant.arena);
+            op.completion = complete_operation(tag, written_mac(&op.checked), operation, &grant.arena);
         }
         if op.checked.opcode == Opcode::Cancel {
             op.completion.value = u32::from(word.cancelled);
@@ -372,9 +364,27 @@ fn complete_all<A: Arena>(
     }
 }
 
+/// Copies what a word reads to its place.
+#[inline(always)]
+pub(crate) fn copy_in<A: Arena>(arena: &A, checked: &CheckedWord, mut place: &mut [u8]) {
+    match checked.source.span() {
+        Some(span) => read(arena, span, &mut place),
+        None => place = &mut std::mem::take(&mut place)[checked.source.len() as usize..],
+    }
+    read(arena, checked.aad, &mut place);
+    // The place of a nonce that is to be made is left open.
+    read(arena, checked.iv, &mut place);
+    read(arena, read_mac(checked), &mut place);
+}
+
 /// Copies a word's output from its place to where it belongs.
 #[inline(always)]
-fn write_out<A: Arena>(arena: &A, checked: &CheckedWord, completion: &Completion, place: &mut [u8]) {
+pub(crate) fn write_out<A: Arena>(
+    arena: &A,
+    checked: &CheckedWord,
+    completion: &Completion,
+    place: &mut [u8],
+) {
     let destination = &mut place[..checked.destination.len as usize];
     let status = completion.status;
     if status == Status::Authentication as u16 {
@@ -397,7 +407,7 @@ fn write_out<A: Arena>(arena: &A, checked: &CheckedWord, completion: &Completion
 
 /// Says early what a word will touch.
 #[inline(always)]
-fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
+pub(crate) fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
     if let Some(span) = checked.source.span() {
         arena.prefetch(span.at, span.len);
     }

@@ -29,6 +29,12 @@ pub(crate) struct Staging {
     reserved: bool,
 }
 
+impl Default for Staging {
+    fn default() -> Self {
+        Staging::new()
+    }
+}
+
 impl Staging {
     pub(crate) const fn new() -> Self {
         Staging { memory: Vec::new(), skip: 0, given: 0, used: 0, reserved: false }

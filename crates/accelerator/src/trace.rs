@@ -1,4 +1,5 @@
-//! Static tracepoints, which `readelf -n` lists and bpftrace attaches to. Each is a `nop` until then.
+//! Static tracepoints, which `readelf -n` lists and bpftrace attaches to. Each is a `nop` until then, and
+//! its arguments are made only while somebody listens.
 //!
 //! # Safety
 //! The tracepoints expand to the only unsafe code: a `nop`, and a note about where its arguments are.
@@ -28,7 +29,7 @@ impl About {
 #[inline(always)]
 pub(crate) fn start(label: u64, about: &About, tag: u64) {
     #[cfg(not(miri))]
-    probe::probe!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
+    probe::probe_lazy!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
     #[cfg(miri)]
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag);
 }
@@ -38,7 +39,7 @@ pub(crate) fn start(label: u64, about: &About, tag: u64) {
 pub(crate) fn complete(label: u64, about: &About, completion: &Completion) {
     let Completion { tag, status, .. } = *completion;
     #[cfg(not(miri))]
-    probe::probe!(millstream, complete, label, about.opcode, about.algorithm, about.bytes, tag, status);
+    probe::probe_lazy!(millstream, complete, label, about.opcode, about.algorithm, about.bytes, tag, status);
     #[cfg(miri)]
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag, status);
 }

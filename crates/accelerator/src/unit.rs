@@ -184,11 +184,11 @@ macro_rules! unit {
         #[derive(Clone, Debug)]
         pub struct Unit {
             features: Features,
-            $($field: millstream_engines::$module::$manager,)+
+            $(pub(crate) $field: millstream_engines::$module::$manager,)+
             pairs: Pairs,
             source: Source,
-            hash: [HashLanes; Hash::ALL.len()],
-            hmac: [HmacLanes; Hash::ALL.len()],
+            pub(crate) hash: [HashLanes; Hash::ALL.len()],
+            pub(crate) hmac: [HmacLanes; Hash::ALL.len()],
         }
 
         impl Unit {

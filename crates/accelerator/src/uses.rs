@@ -2,6 +2,8 @@
 
 use millstream_cwq::{ControlWord, Flags, Opcode};
 
+use crate::shape::ANY;
+
 /// Returns true for the opcodes of key pairs.
 #[inline(always)]
 pub(crate) const fn is_of_pair(opcode: Opcode) -> bool {
@@ -33,6 +35,26 @@ pub(crate) const fn is_piece(opcode: Opcode) -> bool {
 pub(crate) struct Uses {
     pub(crate) words: [u64; ControlWord::WORDS],
     pub(crate) flags: u16,
+}
+
+impl Uses {
+    /// Returns true for an opcode that writes to a destination.
+    #[inline(always)]
+    pub(crate) const fn has_destination(&self) -> bool {
+        self.words[3] as u32 != 0
+    }
+
+    /// Returns true for an opcode with an initialisation vector, a nonce or a context.
+    #[inline(always)]
+    pub(crate) const fn has_iv(&self) -> bool {
+        self.words[0] & 0xff << 48 != 0
+    }
+
+    /// Returns true for an opcode with a digest, a tag, or another result of such a length.
+    #[inline(always)]
+    pub(crate) const fn has_mac(&self) -> bool {
+        self.words[0] & 0xff << 56 != 0
+    }
 }
 
 /// Makes the mask from a word that has ones in the fields that the opcode uses.
@@ -139,8 +161,21 @@ const RANDOM: ControlWord =
 /// The flags of words for which something is staged in any arena: a gathered source, or a key that the word brings with it.
 pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
 
+/// Returns the fields that an opcode uses. In the code for a `SHAPE` they are constants.
+#[inline(always)]
+pub(crate) fn uses_of<const SHAPE: u64>(opcode: Opcode) -> Option<&'static Uses> {
+    const OPCODE: u32 = 8;
+    if SHAPE == ANY {
+        USES.get(opcode as usize)
+    } else {
+        Some(const { &LIST[(SHAPE >> OPCODE) as u8 as usize] })
+    }
+}
+
+static USES: [Uses; 23] = LIST;
+
 /// The fields that each opcode uses, by its number.
-pub(crate) static USES: [Uses; 23] = [
+const LIST: [Uses; 23] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),

@@ -111,7 +111,9 @@ impl Visit {
 
     /// Takes words from a queue as long as they are like the last one, and nothing about them is special. The next word stays in
     /// the ring: whoever takes it reads it anew, and believes only that. `left` is the rest of the turn.
-    #[inline(always)]
+    ///
+    /// It is a function of its own so that all that a word needs is in registers.
+    #[inline(never)]
     pub(crate) fn take_alike<M: Deref<Target = [Word]>>(
         &mut self,
         queue: &mut Queue<M>,
@@ -120,33 +122,40 @@ impl Visit {
         limits: &Limits,
         left: i64,
     ) {
-        let Some(alike) = &queue.alike else { return };
-        let slow = if limits.shared { queue.slow } else { AS_RECKONED };
+        let Some(alike) = queue.alike else { return };
+        let (longest, shared, arena_len) = (alike.longest(limits), limits.shared, queue.arena_len);
+        let slow = if shared { queue.slow } else { AS_RECKONED };
+        // It goes on as long as less than that was spent, so that a long word in the end makes a debt.
+        let budget = if limits.bounded { queue.deficit.min(left - self.taken_cost) } else { queue.deficit };
         let most = self.room.min(limits.words - held.len());
-        let grant = queue.grant as u32;
+        let (grant, label) = (queue.grant as u32, queue.label);
         let mut reader = queue.submissions.reader();
-        let mut taken = 0;
-        while taken < most && queue.deficit > 0 && !(limits.bounded && self.taken_cost >= left) {
-            let Some(words) = reader.peek().filter(|words| alike.fits(words)) else { break };
-            let (mut cost, alone, bytes) = alike.cost(&words, queue.arena_len);
-            if limits.is_long(alone, bytes) {
+        let (mut taken, mut spent, mut taken_bytes) = (0, 0, 0);
+        while taken < most && spent < budget {
+            // It is copied first and judged where it lies then, because it would take half of all registers.
+            let Some(words) = reader.peek() else { break };
+            held.push(HeldWord { words, gathered: 0, queue: index, grant, cancelled: false });
+            let bytes = alike.bytes(&words, arena_len);
+            if !alike.fits(&words) || bytes > longest {
+                held.pop();
                 break;
             }
             reader.advance();
             taken += 1;
             let [.., tag] = words;
-            trace::start(queue.label, &alike.about(&words), tag);
-            if limits.shared {
+            trace::start(label, &alike.about(&words), tag);
+            let mut cost = alike.cost(bytes);
+            if shared {
                 // Lanes may turn out to be empty, so the word is charged as one that is alone.
-                cost = cost.max(alone) * slow / AS_RECKONED;
+                cost = cost.max(alike.alone(bytes)) * slow / AS_RECKONED;
             }
-            queue.deficit -= cost;
-            self.taken_cost += cost;
-            self.held_cost += cost;
-            self.taken_bytes += bytes;
-            held.push(HeldWord { words, gathered: 0, queue: index, grant, cancelled: false });
+            spent += cost;
+            taken_bytes += bytes;
         }
         reader.finish();
+        self.charge(queue, spent);
+        self.held_cost += spent;
+        self.taken_bytes += taken_bytes;
         queue.held += taken;
         self.room -= taken;
     }

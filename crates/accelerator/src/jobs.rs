@@ -1,0 +1,345 @@
+//! Lists of one engine's own jobs, for words that follow each other and all ask for the same.
+//!
+//! Where what they ask for is frequent, their jobs are made in a list of their engine's own type. Words are judged by the same code as
+//! elsewhere; nothing has to be sorted afterwards, and nobody asks of each job what it is.
+
+use arrayvec::ArrayVec;
+use millstream_cwq::Status;
+use millstream_engines::aes::{CbcJob, CmacJob, CtrJob};
+use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
+use millstream_engines::gcm::GcmJob;
+use millstream_engines::hash::{Hash, HashJob};
+use millstream_engines::hmac::HmacJob;
+use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut};
+
+use crate::alone::run_alone;
+use crate::check::CheckedWord;
+use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
+use crate::operands::Operands;
+use crate::run::MOST_HELD;
+use crate::sink::{block, check_cipher, expect_chacha, expect_gcm};
+use crate::status::status_of;
+use crate::unit::Unit;
+use crate::wipe::wipe_list;
+use crate::word_keys::WordKeys;
+use crate::work::Alone;
+
+/// The number of jobs that fill any engine's lanes.
+pub(crate) const FULL_LANES: usize = 16;
+
+/// A kind of jobs of one engine.
+pub(crate) trait JobKind {
+    type Job<'a>;
+
+    /// Returns the kind's list.
+    fn list(lists: &mut Lists) -> &mut Vec<Self::Job<'static>>;
+
+    /// Adds the job of a word whose opcode, algorithm and direction are the kind's. It is made in its place: where it were returned, the
+    /// first bytes of an initialisation vector would share memory with the status of a failure and be copied apart from the rest, and a
+    /// processor waits for both.
+    fn add<'a>(
+        checked: &CheckedWord,
+        keys: WordKeys<'a>,
+        operands: Operands<'a>,
+        jobs: &mut Vec<Self::Job<'a>>,
+    ) -> Result<(), Status>;
+
+    /// Executes jobs, of which there is one at least.
+    fn run(unit: &Unit, jobs: &mut [Self::Job<'_>]);
+
+    /// Returns what came of a job.
+    fn result(job: &Self::Job<'_>) -> Result<(), Error>;
+
+    /// Returns the digest or tag of a job that went well.
+    fn tag<'j>(job: &'j Self::Job<'_>) -> &'j [u8];
+}
+
+/// A cipher on one object that shares no lanes, and what came of it.
+pub(crate) struct AloneJob<'a> {
+    alone: Alone<'a>,
+    result: Result<(), Error>,
+}
+
+/// Calls a function that takes references to jobs.
+#[inline(always)]
+fn with_all<J>(jobs: &mut [J], run: impl FnOnce(&mut [&mut J])) {
+    run(&mut jobs.iter_mut().collect::<ArrayVec<_, MOST_HELD>>());
+}
+
+/// Declares the lists, and the kinds of their jobs. Those of one list differ by what their lanes do.
+macro_rules! kinds {
+    ($($list:ident: $job:ident {
+        $($(#[$doc:meta])* $kind:ident: $add:ident by $run:expr, $result:expr, $tag:expr;)+
+    })+) => {
+        /// Memory for jobs that is used again and again. A list has none before its first job.
+        #[derive(Default)]
+        pub(crate) struct Lists {
+            $($list: Vec<$job<'static>>,)+
+        }
+
+        $($(
+            $(#[$doc])*
+            pub(crate) enum $kind {}
+
+            impl JobKind for $kind {
+                type Job<'a> = $job<'a>;
+
+                #[inline(always)]
+                fn list(lists: &mut Lists) -> &mut Vec<$job<'static>> {
+                    &mut lists.$list
+                }
+
+                #[inline(always)]
+                fn add<'a>(
+                    checked: &CheckedWord,
+                    keys: WordKeys<'a>,
+                    operands: Operands<'a>,
+                    jobs: &mut Vec<$job<'a>>,
+                ) -> Result<(), Status> {
+                    $add(checked, keys, operands, jobs)
+                }
+
+                #[inline(always)]
+                fn run(unit: &Unit, jobs: &mut [$job<'_>]) {
+                    let run: fn(&Unit, &mut [$job<'_>]) = $run;
+                    run(unit, jobs);
+                }
+
+                #[inline(always)]
+                fn result(job: &$job<'_>) -> Result<(), Error> {
+                    let result: fn(&$job<'_>) -> Result<(), Error> = $result;
+                    result(job)
+                }
+
+                #[inline(always)]
+                fn tag<'j>(job: &'j $job<'_>) -> &'j [u8] {
+                    let tag: for<'a> fn(&'a $job<'_>) -> &'a [u8] = $tag;
+                    tag(job)
+                }
+            }
+        )+)+
+    };
+}
+kinds! {
+    gcm: GcmJob {
+        GcmSeal: gcm by |unit, jobs| with_all(jobs, |jobs| unit.gcm.seal(jobs)), |job| job.result, |job| &job.tag;
+        GcmOpen: gcm by |unit, jobs| with_all(jobs, |jobs| unit.gcm.open(jobs)), |job| job.result, |_| &[];
+    }
+    chacha: ChaCha20Poly1305Job {
+        ChaChaSeal: chacha by |unit, jobs| with_all(jobs, |jobs| unit.chacha.seal(jobs)), |job| job.result, |job| &job.tag;
+        ChaChaOpen: chacha by |unit, jobs| with_all(jobs, |jobs| unit.chacha.open(jobs)), |job| job.result, |_| &[];
+    }
+    cbc: CbcJob {
+        CbcEncrypt: cbc by |unit, jobs| with_all(jobs, |jobs| unit.aes_cbc.encrypt(jobs)), |_| Ok(()), |_| &[];
+        CbcDecrypt: cbc by |unit, jobs| with_all(jobs, |jobs| unit.aes_cbc.decrypt(jobs)), |_| Ok(()), |_| &[];
+    }
+    ctr: CtrJob {
+        Ctr: ctr by |unit, jobs| with_all(jobs, |jobs| unit.aes_ctr.apply(jobs)), |_| Ok(()), |_| &[];
+    }
+    alone: AloneJob {
+        /// AES-ECB and AES-XTS, which work on many blocks of one object.
+        Apart: apart by run_all_alone, |job| job.result, |_| &[];
+    }
+    hash: HashJob {
+        Sha1: hash by |unit, jobs| with_all(jobs, |jobs| unit.hash[Hash::Sha1 as usize].digest(jobs)), |_| Ok(()), |job| &job.digest;
+        Sha256: hash by |unit, jobs| with_all(jobs, |jobs| unit.hash[Hash::Sha256 as usize].digest(jobs)), |_| Ok(()), |job| &job.digest;
+        Sha512: hash by |unit, jobs| with_all(jobs, |jobs| unit.hash[Hash::Sha512 as usize].digest(jobs)), |_| Ok(()), |job| &job.digest;
+    }
+    hmac: HmacJob {
+        /// HMACs with one hash, which are not compared with anything.
+        Hmac: hmac by sign_all, |_| Ok(()), |job| &job.tag;
+    }
+    cmac: CmacJob {
+        /// CMACs that are not compared with anything.
+        Cmac: cmac by |unit, jobs| with_all(jobs, |jobs| unit.aes_cmac.sign(jobs)), |_| Ok(()), |job| &job.tag;
+    }
+}
+
+#[inline(always)]
+fn gcm<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<GcmJob<'a>>,
+) -> Result<(), Status> {
+    let Some(AeadKey::AesGcm(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
+    let Operands { data, aad, iv, mac, .. } = operands;
+    let mut job = GcmJob::new(key, iv, aad, data.in_out()?);
+    if checked.reverse && !expect_gcm(&mut job, mac) {
+        return Err(Status::MacLength);
+    }
+    jobs.push(job);
+    Ok(())
+}
+
+#[inline(always)]
+fn chacha<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<ChaCha20Poly1305Job<'a>>,
+) -> Result<(), Status> {
+    let Some(AeadKey::ChaCha20Poly1305(key)) = keys.key.and_then(KeyRef::as_aead) else {
+        return Err(Status::Key);
+    };
+    let Operands { data, aad, iv, mac, .. } = operands;
+    let mut job = ChaCha20Poly1305Job::new(key, iv, aad, data.in_out()?);
+    if checked.reverse && !expect_chacha(&mut job, mac) {
+        return Err(Status::MacLength);
+    }
+    jobs.push(job);
+    Ok(())
+}
+
+/// Returns the key, and the data if they and the initialisation vector have lengths that the cipher takes.
+#[inline(always)]
+fn of_cipher<'a>(
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+) -> Result<(CipherKey<'a>, &'a [u8], InOut<'a>), Status> {
+    let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+    let Operands { data, iv, .. } = operands;
+    let data = data.in_out()?;
+    check_cipher(key, iv, data.len()).map_err(status_of)?;
+    Ok((key, iv, data))
+}
+
+#[inline(always)]
+fn cbc<'a>(
+    _: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<CbcJob<'a>>,
+) -> Result<(), Status> {
+    let (CipherKey::AesCbc(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
+    jobs.push(CbcJob { key, iv: block(iv), data });
+    Ok(())
+}
+
+#[inline(always)]
+fn ctr<'a>(
+    _: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<CtrJob<'a>>,
+) -> Result<(), Status> {
+    let (CipherKey::AesCtr(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
+    jobs.push(CtrJob { key, counter: block(iv), data });
+    Ok(())
+}
+
+#[inline(always)]
+fn apart<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<AloneJob<'a>>,
+) -> Result<(), Status> {
+    let (key, iv, data) = of_cipher(keys, operands)?;
+    let direction = if checked.reverse { Direction::Decrypt } else { Direction::Encrypt };
+    jobs.push(AloneJob { alone: Alone { key, iv: block(iv), direction, data }, result: Ok(()) });
+    Ok(())
+}
+
+#[inline(always)]
+fn hash<'a>(
+    _: &CheckedWord,
+    _: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<HashJob<'a>>,
+) -> Result<(), Status> {
+    jobs.push(HashJob::new(operands.data.input()));
+    Ok(())
+}
+
+#[inline(always)]
+fn hmac<'a>(
+    _: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<HmacJob<'a>>,
+) -> Result<(), Status> {
+    let Some(MacKey::Hmac(key)) = keys.key.and_then(KeyRef::as_mac) else { return Err(Status::Key) };
+    jobs.push(HmacJob::new(key, operands.data.input()));
+    Ok(())
+}
+
+#[inline(always)]
+fn cmac<'a>(
+    _: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<CmacJob<'a>>,
+) -> Result<(), Status> {
+    if !operands.iv.is_empty() {
+        return Err(Status::IvLength);
+    }
+    let Some(MacKey::AesCmac(key)) = keys.key.and_then(KeyRef::as_mac) else { return Err(Status::Key) };
+    jobs.push(CmacJob { key, data: operands.data.input(), tag: [0; 16] });
+    Ok(())
+}
+
+/// Signs with the hash of the first job's key, which is that of all.
+fn sign_all(unit: &Unit, jobs: &mut [HmacJob<'_>]) {
+    if let Some(hash) = jobs.first().map(|job| job.key.hash()) {
+        with_all(jobs, |jobs| unit.hmac[hash as usize].sign(jobs));
+    }
+}
+
+fn run_all_alone(_: &Unit, jobs: &mut [AloneJob<'_>]) {
+    for job in jobs {
+        job.result = run_alone(&mut job.alone);
+    }
+}
+
+/// Calls a method that has a shape and a kind of jobs as its parameters, if words of that shape are frequent and have a list; none
+/// if not.
+macro_rules! with_kind {
+    ($shape:expr, $this:ident.$method:ident($($argument:expr),* $(,)?)) => {
+        crate::jobs::with_kind!(
+            $shape, $this.$method, ($($argument),*),
+            ECB_ENCRYPT Apart, ECB_DECRYPT Apart, XTS_ENCRYPT Apart, XTS_DECRYPT Apart,
+            CBC_ENCRYPT CbcEncrypt, CBC_DECRYPT CbcDecrypt, CTR_ENCRYPT Ctr, CTR_DECRYPT Ctr,
+            GCM_SEAL GcmSeal, GCM_OPEN GcmOpen, CHACHA_SEAL ChaChaSeal, CHACHA_OPEN ChaChaOpen,
+            SHA1 Sha1, SHA256 Sha256, SHA512 Sha512,
+            HMAC_SHA1 Hmac, HMAC_SHA256 Hmac, HMAC_SHA384 Hmac, HMAC_SHA512 Hmac, CMAC Cmac
+        )
+    };
+    ($shape:expr, $this:ident.$method:ident, $arguments:tt, $($name:ident $kind:ident),+) => {
+        match $shape {
+            $(crate::shape::frequent::$name => {
+                crate::jobs::with_kind!(@ $this.$method, $name, $kind, $arguments)
+            })+
+            _ => None,
+        }
+    };
+    (@ $this:ident.$method:ident, $name:ident, $kind:ident, ($($argument:expr),*)) => {
+        $this.$method::<{ crate::shape::frequent::$name }, crate::jobs::$kind, _, _>($($argument),*)
+    };
+}
+pub(crate) use with_kind;
+
+/// Empties a list of jobs and returns it, in the same memory, for jobs that borrow from something else.
+pub(crate) fn recycle<T, U>(mut list: Vec<T>) -> Vec<U> {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };
+    wipe_list(&mut list);
+    list.into_iter().map(|_| unreachable!("it is empty")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Operation;
+    use crate::work::Checksum;
+
+    #[test]
+    fn recycled_memory_is_the_same_memory() {
+        let data = [1, 2, 3];
+        let mut operations = Vec::with_capacity(100);
+        operations.push(Operation::checksum(Checksum::Ip, &data));
+        let place = operations.as_ptr() as usize;
+        let recycled: Vec<Operation<'static>> = recycle(operations);
+        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
+    }
+}
