@@ -5,7 +5,6 @@
 
 use millstream_cwq::{ControlWord, Opcode};
 
-use crate::bounds::Limits;
 use crate::cost::{Costs, cost, is_at_once, is_keyed_piece};
 use crate::trace::About;
 use crate::uses::STAGED;
@@ -77,15 +76,11 @@ impl Alike {
         of(self.alone, bytes)
     }
 
-    /// Returns the most bytes of a word that is not too long for a turn; -1 where each is.
+    /// Returns the most bytes of a word that costs at most so much if it is alone; -1 where each costs more.
     #[inline(always)]
-    pub(crate) fn longest(&self, limits: &Limits) -> i64 {
+    pub(crate) fn longest(&self, cost: i64) -> i64 {
         let (none, each) = self.alone;
-        if none > limits.word {
-            return -1;
-        }
-        let most = (limits.word - none).checked_div(each).unwrap_or(i64::MAX);
-        most.min(limits.bytes.into())
+        if none > cost { -1 } else { (cost - none).checked_div(each).unwrap_or(i64::MAX) }
     }
 }
 
@@ -127,8 +122,7 @@ mod tests {
             let bytes = alike.bytes(&word.to_words(), arena_len);
             prop_assert_eq!((alike.cost(bytes), bytes), cost(&word, 0, arena_len));
             prop_assert_eq!(alike.alone(bytes), costs.alone(&word, bytes));
-            let limits = Limits { word: most, bytes: next[0], ..Limits::UNBOUNDED };
-            prop_assert_eq!(bytes > alike.longest(&limits), limits.is_long(costs.alone(&word, bytes), bytes));
+            prop_assert_eq!(bytes > alike.longest(most), costs.alone(&word, bytes) > most);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The bounds of a turn, and the bill for its words.
 
 use crate::cost::{Costs, PER_NANOSECOND};
+use crate::held::MOST_HELD;
 use crate::queue::QUANTUM;
-use crate::run::MOST_HELD;
 
 /// The cost that a turn's words may have where several queues offer words and turns are not bounded.
 const MOST_COST: i64 = 16 << 20;

@@ -14,7 +14,7 @@ use crate::algorithms::{
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
 use crate::shape::{ANY, word_of};
-use crate::uses::{Uses, brings_public_key, is_of_pair, is_piece, uses_of};
+use crate::uses::{LIST, USES, Uses, brings_public_key, is_of_pair, is_piece};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -176,6 +176,17 @@ impl CheckedWord {
     }
 }
 
+/// Returns the fields that an opcode uses. In the code for a `SHAPE` they are constants.
+#[inline(always)]
+fn uses_of<const SHAPE: u64>(opcode: Opcode) -> Option<&'static Uses> {
+    const OPCODE: u32 = 8;
+    if SHAPE == ANY {
+        USES.get(opcode as usize)
+    } else {
+        Some(const { &LIST[(SHAPE >> OPCODE) as u8 as usize] })
+    }
+}
+
 /// Checks a word against an arena, and against a policy if there is one. The entries of a gather list are read, just once,
 /// into `pieces`.
 ///
@@ -230,7 +241,7 @@ pub(crate) fn check<const SHAPE: u64, A: Arena>(
     } else if opcode != Opcode::Random {
         checked.source = Source::at(span(word.source, word.source_len, len, Status::SourceRange)?);
     }
-    // What an opcode does not use was found to be zero.
+    // The fields that an opcode does not use were found to be zero.
     if uses.has_iv() {
         checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
     }

@@ -5,6 +5,9 @@ use millstream_cwq::ControlWord;
 use crate::grant::Grant;
 use crate::slab::Slab;
 
+/// The most words that are executed together.
+pub(crate) const MOST_HELD: usize = 512;
+
 /// The accelerator's own copy of a word, read once.
 #[derive(Clone, Copy)]
 pub(crate) struct HeldWord {

@@ -1,6 +1,6 @@
 //! Lists of one engine's own jobs, for words that follow each other and all ask for the same.
 //!
-//! Where what they ask for is frequent, their jobs are made in a list of their engine's own type. Words are judged by the same code as
+//! If that is frequent, their jobs are made in a list of their engine's own type. Words are judged by the same code as
 //! elsewhere; nothing has to be sorted afterwards, and nobody asks of each job what it is.
 
 use arrayvec::ArrayVec;
@@ -15,9 +15,9 @@ use millstream_engines::{Error, InOut};
 
 use crate::alone::run_alone;
 use crate::check::CheckedWord;
+use crate::held::MOST_HELD;
 use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
 use crate::operands::Operands;
-use crate::run::MOST_HELD;
 use crate::sink::{block, check_cipher, expect_chacha, expect_gcm};
 use crate::status::status_of;
 use crate::unit::Unit;

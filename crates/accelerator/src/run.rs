@@ -9,12 +9,11 @@ use millstream_cwq::{ControlWord, Opcode, Status};
 use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
-use crate::held::HeldWord;
+use crate::held::{HeldWord, MOST_HELD};
 use crate::jobs::{Lists, recycle};
 use crate::operands::{Operands, add_operation, complete_operation, write_nonce, written_mac};
 use crate::operation::Operation;
 use crate::queue::{Queue, post};
-use crate::runs::Placed;
 use crate::shape::{ANY, shape, with_shape, word_of};
 use crate::slab::Slab;
 use crate::stage::Stage;
@@ -26,9 +25,6 @@ use crate::uses::STAGED;
 use crate::way::Way;
 use crate::wipe::wipe_list;
 use crate::word_keys::find_keys;
-
-/// The most words that are executed together.
-pub(crate) const MOST_HELD: usize = 512;
 
 /// An operation under way that works on an exclusive arena itself: all that its completion needs of the word.
 struct DirectOp {
@@ -43,8 +39,6 @@ pub(crate) struct Executor {
     pub(crate) unit: Unit,
     pub(crate) operations: Vec<Operation<'static>>,
     pub(crate) lists: Lists,
-    /// The words of a run that are staged.
-    pub(crate) placed: Vec<Placed>,
     direct: Vec<DirectOp>,
     /// The words that can't be direct, by their place among those that are held.
     others: Vec<u32>,
@@ -60,7 +54,6 @@ impl Executor {
             // A list that grew would leave what it held where it was.
             operations: Vec::with_capacity(MOST_HELD),
             lists: Lists::default(),
-            placed: Vec::with_capacity(MOST_HELD),
             direct: Vec::with_capacity(MOST_HELD),
             others: Vec::with_capacity(MOST_HELD),
             stage: Stage::new(MOST_HELD),

@@ -12,24 +12,18 @@ use millstream_cwq::{Completion, ControlWord, Status};
 use crate::arena::Arena;
 use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
-use crate::held::HeldWord;
+use crate::held::{HeldWord, MOST_HELD};
 use crate::jobs::{FULL_LANES, JobKind, recycle, with_kind};
 use crate::operands::{Operands, complete, staged_len, written_mac};
 use crate::queue::Queue;
-use crate::run::{Executor, MOST_HELD, shape_on};
+use crate::run::{Executor, shape_on};
 use crate::shape::word_of;
 use crate::slab::Slab;
-use crate::stage::{copy_in, prefetch, write_out};
+use crate::stage::{Placed, Stage, copy_in, prefetch, write_out};
 use crate::stats::Filled;
 use crate::status::failed;
 use crate::trace::About;
 use crate::word_keys::find_keys;
-
-/// A word of a run that has a place in staging memory.
-pub(crate) struct Placed {
-    begin: usize,
-    completion: Completion,
-}
 
 /// The end of a word that was refused.
 type Refused = Option<(About, Completion)>;
@@ -107,17 +101,17 @@ impl Executor {
             return None;
         }
         let mut refused = self.place::<SHAPE, A>(grant, alike);
-        let Executor { stage, placed, .. } = self;
+        let Stage { memory, placed, .. } = &mut self.stage;
         for (held, place) in alike.iter().zip(&*placed) {
             let checked = CheckedWord::again::<SHAPE>(&word_of::<SHAPE>(held.words));
-            copy_in(arena, &checked, stage.memory.get(place.begin..place.begin + staged_len(&checked)));
+            copy_in(arena, &checked, memory.get(place.begin..place.begin + staged_len(&checked)));
         }
         let mut memory = std::mem::take(&mut self.stage.memory);
         let mut jobs: Vec<K::Job<'_>> = recycle(std::mem::take(K::list(&mut self.lists)));
         jobs.reserve_exact(MOST_HELD);
         let given = memory.given();
         let (mut rest, mut at) = (memory.get(0..given), 0);
-        for (held, place) in alike.iter().zip(&self.placed) {
+        for (held, place) in alike.iter().zip(&self.stage.placed) {
             let word = word_of::<SHAPE>(held.words);
             let checked = CheckedWord::again::<SHAPE>(&word);
             let (own, behind) =
@@ -131,13 +125,13 @@ impl Executor {
             }
         }
         self.run_jobs::<K>(&mut jobs);
-        self.placed.truncate(jobs.len());
-        for ((held, place), job) in alike.iter().zip(&mut self.placed).zip(&jobs) {
+        self.stage.placed.truncate(jobs.len());
+        for ((held, place), job) in alike.iter().zip(&mut self.stage.placed).zip(&jobs) {
             let mac = written_mac(&CheckedWord::again::<SHAPE>(&word_of::<SHAPE>(held.words)));
             place.completion = complete(held.tag(), mac, K::result(job), K::tag(job), 0, arena);
         }
         *K::list(&mut self.lists) = recycle(jobs);
-        queue.post_all(alike.iter().zip(&self.placed).map(|(held, place)| {
+        queue.post_all(alike.iter().zip(&self.stage.placed).map(|(held, place)| {
             let word = word_of::<SHAPE>(held.words);
             let checked = CheckedWord::again::<SHAPE>(&word);
             let own = memory.get(place.begin..place.begin + staged_len(&checked));
@@ -149,15 +143,15 @@ impl Executor {
         }));
         memory.take_back();
         self.stage.memory = memory;
-        let made = self.placed.len();
-        self.placed.clear();
+        let made = self.stage.placed.len();
+        self.stage.placed.clear();
         seen(queue, made, refused)
     }
 
     /// Checks words of a run, and gives each a place in staging memory, as long as there is room.
     #[inline(always)]
     fn place<const SHAPE: u64, A: Arena>(&mut self, grant: &Grant<A>, alike: &[HeldWord]) -> Refused {
-        let Executor { stage, placed, .. } = self;
+        let stage = &mut self.stage;
         for held in alike.iter().take_while(|held| !held.cancelled) {
             let word = word_of::<SHAPE>(held.words);
             let checked = match judge::<SHAPE, A>(&word, grant) {
@@ -169,7 +163,7 @@ impl Executor {
                 break;
             }
             prefetch(&grant.arena, &checked);
-            placed.push(Placed { begin: stage.memory.give(len), completion: Completion::default() });
+            stage.placed.push(Placed { begin: stage.memory.give(len), completion: Completion::default() });
         }
         None
     }

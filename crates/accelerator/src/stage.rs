@@ -57,8 +57,16 @@ impl StagedOp {
     }
 }
 
+/// A word of a run that has a place in staging memory.
+pub(crate) struct Placed {
+    pub(crate) begin: usize,
+    pub(crate) completion: Completion,
+}
+
 /// The words that are staged now, and the memory that holds their copies.
 pub(crate) struct Stage {
+    /// The words of a run, which need less.
+    pub(crate) placed: Vec<Placed>,
     ops: Vec<StagedOp>,
     carried: Vec<CarriedKeys>,
     pub(crate) memory: Staging,
@@ -67,7 +75,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// Makes room for that many words. A list that grew would leave what it held where it was.
     pub(crate) fn new(words: usize) -> Self {
-        Stage { ops: Vec::with_capacity(words), carried: Vec::with_capacity(words), memory: Staging::new() }
+        Stage {
+            placed: Vec::with_capacity(words),
+            ops: Vec::with_capacity(words),
+            carried: Vec::with_capacity(words),
+            memory: Staging::new(),
+        }
     }
 
     /// Returns true when as much is staged as is executed at a time.
@@ -222,7 +235,7 @@ impl Stage {
         grants: &Slab<Grant<A>>,
         held: &[HeldWord],
     ) {
-        let Stage { ops, carried, memory } = self;
+        let Stage { ops, carried, memory, .. } = self;
         let mut list = recycle(std::mem::take(operations));
         add_operations(ops, carried, memory, grants, held, &mut list);
         if !list.is_empty() {

@@ -14,9 +14,9 @@ use crate::arena::Arena;
 use crate::bounds::{Bounds, Limits, Turns};
 use crate::cost::{Costs, PER_NANOSECOND};
 use crate::grant::{GrantId, QueueId};
+use crate::held::MOST_HELD;
 use crate::long::{self, Reserve};
 use crate::queue::QUANTUM;
-use crate::run::MOST_HELD;
 use crate::status::failed;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {

@@ -2,8 +2,6 @@
 
 use millstream_cwq::{ControlWord, Flags, Opcode};
 
-use crate::shape::ANY;
-
 /// Returns true for the opcodes of key pairs.
 #[inline(always)]
 pub(crate) const fn is_of_pair(opcode: Opcode) -> bool {
@@ -161,21 +159,8 @@ const RANDOM: ControlWord =
 /// The flags of words for which something is staged in any arena: a gathered source, or a key that the word brings with it.
 pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
 
-/// Returns the fields that an opcode uses. In the code for a `SHAPE` they are constants.
-#[inline(always)]
-pub(crate) fn uses_of<const SHAPE: u64>(opcode: Opcode) -> Option<&'static Uses> {
-    const OPCODE: u32 = 8;
-    if SHAPE == ANY {
-        USES.get(opcode as usize)
-    } else {
-        Some(const { &LIST[(SHAPE >> OPCODE) as u8 as usize] })
-    }
-}
-
-static USES: [Uses; 23] = LIST;
-
 /// The fields that each opcode uses, by its number.
-const LIST: [Uses; 23] = [
+pub(crate) const LIST: [Uses; 23] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -200,3 +185,6 @@ const LIST: [Uses; 23] = [
     uses(LONG_PUBLIC),
     uses(PRIVATE),
 ];
+
+/// The same where it need not be a constant.
+pub(crate) static USES: [Uses; 23] = LIST;

@@ -112,7 +112,7 @@ impl Visit {
     /// Takes words from a queue as long as they are like the last one, and nothing about them is special. The next word stays in
     /// the ring: whoever takes it reads it anew, and believes only that. `left` is the rest of the turn.
     ///
-    /// It is a function of its own so that all that a word needs is in registers.
+    /// This is a function of its own so that all that a word needs is in registers.
     #[inline(never)]
     pub(crate) fn take_alike<M: Deref<Target = [Word]>>(
         &mut self,
@@ -123,16 +123,17 @@ impl Visit {
         left: i64,
     ) {
         let Some(alike) = queue.alike else { return };
-        let (longest, shared, arena_len) = (alike.longest(limits), limits.shared, queue.arena_len);
+        let longest = alike.longest(limits.word).min(limits.bytes.into());
+        let (shared, arena_len) = (limits.shared, queue.arena_len);
         let slow = if shared { queue.slow } else { AS_RECKONED };
-        // It goes on as long as less than that was spent, so that a long word in the end makes a debt.
+        // Words are taken as long as less than that was spent, so that a long word in the end makes a debt.
         let budget = if limits.bounded { queue.deficit.min(left - self.taken_cost) } else { queue.deficit };
         let most = self.room.min(limits.words - held.len());
         let (grant, label) = (queue.grant as u32, queue.label);
         let mut reader = queue.submissions.reader();
         let (mut taken, mut spent, mut taken_bytes) = (0, 0, 0);
         while taken < most && spent < budget {
-            // It is copied first and judged where it lies then, because it would take half of all registers.
+            // The word is copied first and judged where it lies then, because it would take half of all registers.
             let Some(words) = reader.peek() else { break };
             held.push(HeldWord { words, gathered: 0, queue: index, grant, cancelled: false });
             let bytes = alike.bytes(&words, arena_len);

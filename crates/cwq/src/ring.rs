@@ -88,6 +88,13 @@ fn entries<const W: usize>(memory: &[AtomicU64]) -> &[[AtomicU64; W]] {
     memory.get(ENTRIES..).unwrap_or_default().as_chunks().0
 }
 
+/// Returns the offset of the entry with that index.
+#[inline(always)]
+fn place_of<const W: usize>(index: u64, mask: u64) -> usize {
+    // Of 32 bits, as any capacity is, so that the compiler sees that nothing here wraps.
+    ENTRIES + (index & mask) as u32 as usize * W
+}
+
 /// Returns the capacity of a ring in that many words.
 fn capacity<const W: usize>(words: usize) -> Result<u64, Corrupt> {
     let entries = words.checked_sub(ENTRIES).ok_or(Corrupt)?;
@@ -180,7 +187,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         if self.pushed.wrapping_sub(self.taken) > self.mask {
             self.refresh()?;
         }
-        let at = ENTRIES + (self.pushed & self.mask) as usize * W;
+        let at = place_of::<W>(self.pushed, self.mask);
         let Some(slots) = self.memory.get(at..at + W) else { return Err(PushError::Corrupt) };
         for (slot, word) in slots.iter().zip(entry) {
             // Relaxed: the consumer reads it only after the index that `publish` stores.
@@ -216,7 +223,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     /// another core has the line.
     #[inline(always)]
     pub fn place(&self, ahead: u64) -> &[Word] {
-        let at = ENTRIES + (self.pushed.wrapping_add(ahead) & self.mask) as usize * W;
+        let at = place_of::<W>(self.pushed.wrapping_add(ahead), self.mask);
         self.memory.get(at..at + W).unwrap_or_default()
     }
 
@@ -358,7 +365,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         if self.ready()? == 0 {
             return Ok(None);
         }
-        let at = ENTRIES + (self.popped & self.mask) as usize * W;
+        let at = place_of::<W>(self.popped, self.mask);
         let slots = self.memory.get(at..at + W).ok_or(Corrupt)?;
         let mut entry = [0; W];
         for (word, slot) in entry.iter_mut().zip(slots) {
@@ -395,7 +402,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         if ahead >= self.published.wrapping_sub(self.popped) {
             return None;
         }
-        let at = ENTRIES + (self.popped.wrapping_add(ahead) & self.mask) as usize * W;
+        let at = place_of::<W>(self.popped.wrapping_add(ahead), self.mask);
         let slots = self.memory.get(at..at + W)?;
         let mut entry = [0; W];
         for (word, slot) in entry.iter_mut().zip(slots) {

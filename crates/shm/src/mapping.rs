@@ -121,7 +121,7 @@ impl Mapping {
         Some(Words { first, count, _keep: self.clone() })
     }
 
-    /// Copies bytes out of the mapping. Each byte is read once, whoever writes to it meanwhile.
+    /// Copies bytes out of the mapping. Each byte of the copy has one of the values that were there, whoever writes meanwhile.
     ///
     /// # Panics
     /// Panics when the bytes are not all inside.
