@@ -5,7 +5,7 @@
 //! The tracepoints expand to the only unsafe code: a `nop`, and a note about where its arguments are.
 #![allow(unsafe_code)]
 
-use millstream_cwq::{Completion, ControlWord};
+use millstream_cwq::{Completion, ControlWord, Status};
 
 /// The facts of a word for tracepoints and statistics.
 #[derive(Clone, Copy)]
@@ -42,4 +42,18 @@ pub(crate) fn complete(label: u64, about: &About, completion: &Completion) {
     probe::probe_lazy!(millstream, complete, label, about.opcode, about.algorithm, about.bytes, tag, status);
     #[cfg(miri)]
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag, status);
+}
+
+/// Fires when a word that asks for nothing is taken and completed: both tracepoints. Their arguments are at hand, so to ask whether anybody
+/// listens would cost more than to make them.
+#[inline(always)]
+pub(crate) fn null(label: u64, about: &About, tag: u64) {
+    #[cfg(not(miri))]
+    {
+        let status = Status::Ok as u16;
+        probe::probe!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
+        probe::probe!(millstream, complete, label, about.opcode, about.algorithm, about.bytes, tag, status);
+    }
+    #[cfg(miri)]
+    let _ = (label, about.opcode, about.algorithm, about.bytes, tag);
 }

@@ -64,8 +64,7 @@ impl Visit {
         cost: i64,
     ) {
         let done = Completion { tag: word.tag, ..Completion::default() };
-        trace::start(queue.label, &About::of(word, 0), word.tag);
-        trace::complete(queue.label, &About::of(word, 0), &done);
+        trace::null(queue.label, &NULL, word.tag);
         let _ = queue.completions.push(&done.to_words());
         self.charge(queue, cost);
         self.ended += 1;
@@ -97,8 +96,7 @@ impl Visit {
             taken += 1;
             queue.deficit -= cost;
             self.taken_cost += cost;
-            trace::start(queue.label, &NULL, tag);
-            trace::complete(queue.label, &NULL, &done);
+            trace::null(queue.label, &NULL, tag);
         }
         reader.finish();
         writer.finish();
