@@ -8,9 +8,6 @@
 
 use std::time::Instant;
 
-/// The number of multiplications in one look at the core's clock, which takes about two microseconds.
-const CHAIN: u32 = 2000;
-
 /// A clock that counts ticks, and knows how long one takes.
 pub struct Clock {
     began: Instant,
@@ -75,6 +72,8 @@ fn ticks() -> u64 {
 #[cfg(target_arch = "x86_64")]
 pub fn core_ghz() -> Option<f64> {
     const LATENCY: f64 = 3.0;
+    /// The number of multiplications in one look, which takes about two microseconds.
+    const CHAIN: u32 = 2000;
     let begin = Instant::now();
     let mut x = 3u64;
     for _ in 0..CHAIN / 10 {

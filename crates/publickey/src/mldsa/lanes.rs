@@ -5,17 +5,19 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 use millstream_engines::sha3::Keccak;
 
+#[cfg(target_arch = "x86_64")]
+use super::arch;
 use super::jobs::{KeyJob, PublicKeyJob, SignJob, VerifyJob};
 use super::keys::{self, Parse};
 use super::message::{Input, Scheme};
 use super::ops::{Engine, LanesOps, Ops};
+use super::portable;
 use super::private::PrivateKey;
 use super::public::PublicKey;
 use super::rows::{MESSAGE, ML_DSA, VECTOR, seed};
 use super::set::{NAME, Set};
 use super::sign;
 use super::verify::{Verify, verify_vartime};
-use super::{arch, portable};
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The most lanes that a kernel has.

@@ -5,14 +5,16 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 use millstream_engines::sha3::Keccak;
 
+#[cfg(target_arch = "x86_64")]
+use super::arch;
 use super::kem::{self, Decapsulate, Encapsulate};
 use super::kpke::{self, Parse};
 use super::ops::{Engine, LanesOps, Ops};
+use super::portable;
 use super::private::PrivateKey;
 use super::public::{PublicKey, SharedSecret};
 use super::rows::{ML_KEM, VECTOR, counting};
 use super::set::{MESSAGE, NAME, SECRET, SEED, Set};
-use super::{arch, portable};
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The most lanes that a kernel has.

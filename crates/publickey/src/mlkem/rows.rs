@@ -3,10 +3,12 @@
 use millstream_cpu::{FeatureSet, Features};
 use millstream_engines::sha3::Keccak;
 
+#[cfg(target_arch = "x86_64")]
+use super::arch;
 use super::ops::Ops;
+use super::portable;
 use super::private::PrivateKey;
 use super::set::{NAME, SECRET, SEED, Set};
-use super::{arch, portable};
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The kernels of ML-KEM, best first.

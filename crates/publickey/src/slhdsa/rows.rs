@@ -2,11 +2,13 @@
 
 use millstream_cpu::{FeatureSet, Features};
 
+#[cfg(target_arch = "x86_64")]
+use super::arch;
 use super::message::Scheme;
 use super::ops::Ops;
+use super::portable;
 use super::private::PrivateKey;
 use super::set::{NAME, Set};
-use super::{arch, portable};
 use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The kernels of SLH-DSA, best first.

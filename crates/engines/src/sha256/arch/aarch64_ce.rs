@@ -60,6 +60,5 @@ pub(crate) const FOLD_ROW: Row<FoldOps> = fold::row(
 
 #[target_feature(enable = "neon,sha2")]
 fn fold_blocks(states: &mut LaneStates<u32, FOLD_LANES>, blocks: &LaneBlocks<u32, FOLD_LANES>, live: usize) {
-    // SAFETY: the features are this function's own.
-    fold::one_by_one(states, blocks, 0, live, |state, block| unsafe { compress(state, &[*block], &[]) });
+    fold::one_by_one(states, blocks, 0, live, |state, block| compress(state, &[*block], &[]));
 }
