@@ -65,6 +65,7 @@ const BESIDE: &[(&str, Step)] = &[
     ("clean-root", |_| release::clean_root().map(drop)),
     ("miri", miri::miri),
     ("loom", steps::loom),
+    (RELEASE_BUILD, steps::release_build),
     ("aarch64", steps::aarch64),
     ("python", |_| python::python(false)),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
@@ -77,10 +78,14 @@ const TOOLS: &str = "tools";
 const AFTER: &[(&str, &str)] = &[
     ("deny", TOOLS),
     ("book", TOOLS),
-    ("programs", "openssl"),
+    // OpenSSL's step stands before this one in `BESIDE`, so it has ended too.
+    ("programs", RELEASE_BUILD),
     ("bench-once", "openssl"),
     ("release", "clean-root"),
 ];
+
+/// The step that compiles the release while others need none.
+const RELEASE_BUILD: &str = "release-build";
 
 /// Pairs of a step beside the others and one of those, which must have ended before the first begins: it has built what the first needs.
 /// Constant time runs beside the packages' making, which leaves a processor idle.

@@ -1,6 +1,6 @@
 //! The steps of the pipeline that are more than one command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::pipeline::{ALL, BENCHES, ELSEWHERE, ORDINARY, PASSED, PROGRAMS, Pipeline, TABLES, TASKS};
 use super::{built, suites};
@@ -150,27 +150,55 @@ pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     Ok(())
 }
 
+/// The command for the tests of real programs.
+const TESTS_OF_PROGRAMS: &[&str] = &["test", ALL, "--release", "--package", PROGRAMS];
+
+/// The crates that the tests of real programs load and run, in the release. The packages are made of the same.
+const RELEASED: &[&str] = &[
+    "--package",
+    "millstream-cli",
+    "--package",
+    "millstream-provider",
+    "--package",
+    "millstream-pkcs11",
+    "--package",
+    "millstream-srtp",
+    "--package",
+    "millstream-dpdk",
+];
+
+/// Builds the release and the tests of real programs. Each crate of a release is one unit of code, so most of this keeps one processor
+/// busy: it runs beside the steps that need no release, and no program waits for it in its test.
+pub fn release_build(_: &mut Pipeline) -> Result<(), String> {
+    run(command("cargo", &[&["build", "--release"], RELEASED].concat()))?;
+    run(command("cargo", &[TESTS_OF_PROGRAMS, &["--no-run"]].concat()))
+}
+
 /// Runs unmodified programs on the provider, without features, and traced. Runs the provider under every libcrypto
 /// there is, with the tests that `test` has built.
 pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
-    const TESTS: &[&str] = &["test", ALL, "--release", "--package", PROGRAMS];
-    run(command("cargo", &[TESTS, &["--no-run"]].concat()))?;
+    release_build(pipeline)?;
     let left_out = pipeline.left_out("programs");
-    let programs = suites::run(pipeline, suites::of("tests")?, |suite| {
-        let mut tests = command("cargo", &[TESTS, &["--test", suite]].concat());
-        tests.args(&left_out);
-        tests
-    });
-    for libcrypto in openssl::libraries(pipeline.deep)? {
-        println!("\nThe provider under {}", libcrypto.display());
-        let mut tests = command(
-            "cargo",
-            &["test", ALL, "--profile", CHECKED, "--package", "millstream-provider", "--lib", "--tests"],
-        );
-        tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
-        pipeline.tests(tests)?;
-    }
-    programs
+    let under: Vec<(String, PathBuf)> = openssl::libraries(pipeline.deep)?
+        .into_iter()
+        .map(|libcrypto| (format!("the provider under {}", libcrypto.display()), libcrypto))
+        .collect();
+    let mut suites = suites::of("tests")?;
+    // These are long, and wait for nothing.
+    suites.splice(0..0, under.iter().map(|(name, _)| name.clone()));
+    suites::run(pipeline, suites, |suite| match under.iter().find(|(name, _)| name == suite) {
+        Some((_, libcrypto)) => {
+            let provider = ["--package", "millstream-provider", "--lib", "--tests"];
+            let mut tests = command("cargo", &[&["test", ALL, "--profile", CHECKED], &provider[..]].concat());
+            tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
+            tests
+        }
+        None => {
+            let mut tests = command("cargo", &[TESTS_OF_PROGRAMS, &["--test", suite]].concat());
+            tests.args(&left_out);
+            tests
+        }
+    })
 }
 
 /// Tests the rings, a worker's sleeping and waking, and the claiming of a tally's rows, under every interleaving. Half of the model
