@@ -57,9 +57,9 @@ impl<K, J> DerefMut for Keyed<'_, K, J> {
 }
 
 /// Hands the messages of each key to `run`, one key after another, and reorders `jobs` for that.
-pub(crate) fn by_key<J, K>(
+pub(crate) fn by_key<J, K: PartialEq>(
     jobs: &mut [&mut J],
-    key: impl Fn(&J) -> *const K,
+    key: impl Fn(&J) -> K,
     mut run: impl FnMut(&mut [&mut J]),
 ) {
     let mut rest = jobs;

@@ -3,8 +3,10 @@
 //! Ref. the Fernet specification, acceptance tests, as published in the PyPI package `cryptography_vectors`.
 
 use millstream_cpu::Features;
-use millstream_engines::Error;
-use millstream_engines::fernet::{Age, Fernet, FernetKeys, Value};
+use millstream_engines::fernet::{
+    Age, Fernet, FernetKey, FernetKeys, FernetLanes, KeyedFernetJob, NONCE, Value,
+};
+use millstream_engines::{Error, InOut};
 use millstream_testkit::{Random, cavp};
 
 /// The value of a name in each object of a file of flat objects.
@@ -156,4 +158,93 @@ fn keys_that_are_none_are_refused() {
         let refused = Fernet::new(Features::hardware(), text).unwrap_err();
         assert!(refused.to_string().contains("44 characters of base64"), "{refused}");
     }
+}
+
+/// Tokens of several keys as bytes, in place and apart, some of them changed: each is the one that the codec makes, and one that was changed
+/// leaves nothing.
+#[test]
+fn tokens_of_any_keys_as_bytes_are_those_in_base64() {
+    let (mut random, features) = (Random::new(32), Features::hardware());
+    let raw: [[u8; 32]; 2] = [random.bytes(32).try_into().unwrap(), random.bytes(32).try_into().unwrap()];
+    let keys = raw.map(|raw| (Fernet::from_bytes(features, &raw), FernetKey::new(features, &raw).unwrap()));
+    assert!(FernetKey::new(features, &[7; 31]).is_err());
+    let lanes = FernetLanes::new(features);
+    for count in [1, 2, 17, 60] {
+        let plain: Vec<_> = (0..count).map(|i| random.bytes([3, 16, 70, 0, 300][i % 5])).collect();
+        let nonces: Vec<_> = (0..count).map(|_| random.bytes(NONCE)).collect();
+        let mut padded: Vec<_> = plain
+            .iter()
+            .map(|plain| {
+                let padding = 16 - plain.len() % 16;
+                [&plain[..], &vec![padding as u8; padding]].concat()
+            })
+            .collect();
+        let whole = padded.clone();
+        let mut jobs: Vec<_> = padded
+            .iter_mut()
+            .enumerate()
+            .map(|(i, data)| KeyedFernetJob::new(&keys[i % 3 % 2].1, &nonces[i], InOut::in_place(data)))
+            .collect();
+        lanes.seal(&mut jobs.iter_mut().collect::<Vec<_>>());
+        let mut tags: Vec<_> = jobs.iter().map(|job| (job.result, job.tag)).collect();
+        drop(jobs);
+        for i in 0..count {
+            assert_eq!(tags[i].0, Ok(()));
+            let token = [&[0x80], &nonces[i][..], &padded[i], &tags[i].1].concat();
+            let (time, iv) = nonces[i].split_first_chunk().unwrap();
+            let expected =
+                keys[i % 3 % 2].0.seal(u64::from_be_bytes(*time), &iv.try_into().unwrap(), &plain[i]);
+            assert_eq!(base64(&token), expected, "{i} of {count}");
+        }
+        for i in (0..count).step_by(3) {
+            tags[i].1[i % 32] ^= 1;
+        }
+        let mut apart: Vec<_> = padded.iter().map(|data| vec![0xee; data.len()]).collect();
+        let mut in_place = padded.clone();
+        let mut jobs: Vec<_> = (0..count)
+            .zip(padded.iter().zip(apart.iter_mut().zip(&mut in_place)))
+            .map(|(i, (data, (apart, in_place)))| {
+                let data = match i % 2 {
+                    0 => InOut::separate(data, apart).unwrap(),
+                    _ => InOut::in_place(in_place),
+                };
+                KeyedFernetJob { tag: tags[i].1, ..KeyedFernetJob::new(&keys[i % 3 % 2].1, &nonces[i], data) }
+            })
+            .collect();
+        lanes.open(&mut jobs.iter_mut().collect::<Vec<_>>());
+        let results: Vec<_> = jobs.iter().map(|job| job.result).collect();
+        drop(jobs);
+        for i in 0..count {
+            let changed = i % 3 == 0;
+            assert_eq!(results[i], if changed { Err(Error::Authentication) } else { Ok(()) });
+            let data = if i % 2 == 0 { &apart[i] } else { &in_place[i] };
+            match (changed, i % 2) {
+                (false, _) => assert_eq!(*data, whole[i], "{i} of {count}"),
+                (true, 0) => assert!(data.iter().all(|byte| *byte == 0), "{i} of {count}"),
+                (true, _) => assert_eq!(*data, padded[i], "{i} of {count}"),
+            }
+        }
+    }
+    for (nonce, data) in [(NONCE - 1, 16), (NONCE, 15), (NONCE, 0)] {
+        let (nonce, mut data) = (vec![0; nonce], vec![0; data]);
+        let mut job = KeyedFernetJob::new(&keys[0].1, &nonce, InOut::in_place(&mut data));
+        lanes.seal(&mut [&mut job]);
+        assert!(matches!(job.result, Err(Error::NonceLength { .. } | Error::DataLength { .. })));
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let mut padded = [0; 3];
+        padded[..group.len()].copy_from_slice(group);
+        let [a, b, c] = padded;
+        let number = u32::from_be_bytes([0, a, b, c]);
+        for i in 0..4 {
+            let character = CHARACTERS[(number >> (18 - 6 * i)) as usize & 63];
+            text.push(if i <= group.len() { character.into() } else { '=' });
+        }
+    }
+    text
 }

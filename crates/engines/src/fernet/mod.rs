@@ -6,11 +6,16 @@
 //! Ref. the Fernet specification (github.com/fernet/spec), version 0x80; RFC 4648 §5.
 
 mod base64;
+mod lanes;
+mod parts;
 
 use std::fmt;
 
 use millstream_cpu::Features;
 use zeroize::{Zeroize, Zeroizing};
+
+pub use lanes::{FernetKey, FernetLanes, KeyedFernetJob, NONCE, TAG};
+pub use parts::{Parts, pad, unpadded};
 
 use crate::Error;
 use crate::InOut;
@@ -27,9 +32,6 @@ const VERSION: u8 = 0x80;
 
 /// The version, the time and the initialisation vector.
 const HEAD: usize = 1 + 8 + 16;
-
-/// Bytes of the HMAC.
-const TAG: usize = 32;
 
 /// Seconds by which a token's time may be ahead of the reader's clock.
 pub const MAX_SKEW: u64 = 60;

@@ -8,6 +8,7 @@
 use zeroize::Zeroizing;
 
 use super::feistel::{ROUNDS, first_block, halves};
+use super::job::Digit;
 use crate::aes::{Block, Forward};
 
 /// Several digits at a time, as one of a larger radix below 2^32.
@@ -42,7 +43,12 @@ impl Group {
 }
 
 /// Encrypts or decrypts digits that were checked.
-pub(super) fn crypt<const DECRYPT: bool>(cipher: &Forward, radix: u32, tweak: &[u8], digits: &mut [u16]) {
+pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
+    cipher: &Forward,
+    radix: u32,
+    tweak: &[u8],
+    digits: &mut [D],
+) {
     let group = Group::new(radix);
     let (u, v) = halves(digits.len());
     // §5.1 steps 3 and 4.
@@ -55,7 +61,8 @@ pub(super) fn crypt<const DECRYPT: bool>(cipher: &Forward, radix: u32, tweak: &[
     let mut sum = Zeroizing::new(vec![0; sum_len.next_multiple_of(16)]);
     let mut limbs = Zeroizing::new(vec![0u32; sum_len.div_ceil(4)]);
     let mut added = Zeroizing::new(vec![0u16; v]);
-    let (mut a, mut b) = (Zeroizing::new(digits[..u].to_vec()), Zeroizing::new(digits[u..].to_vec()));
+    let half = |digits: &[D]| Zeroizing::new(digits.iter().map(|digit| digit.number()).collect::<Vec<u16>>());
+    let (mut a, mut b) = (half(&digits[..u]), half(&digits[u..]));
     for i in 0..ROUNDS {
         let round = if DECRYPT { ROUNDS - 1 - i } else { i };
         let known = if DECRYPT { &a } else { &b };
@@ -68,8 +75,9 @@ pub(super) fn crypt<const DECRYPT: bool>(cipher: &Forward, radix: u32, tweak: &[
         add_digits::<DECRYPT>(radix, changed, added);
         std::mem::swap(&mut a, &mut b);
     }
-    digits[..u].copy_from_slice(&a);
-    digits[u..].copy_from_slice(&b);
+    for (digit, number) in digits.iter_mut().zip(a.iter().chain(b.iter())) {
+        *digit = D::of(*number);
+    }
 }
 
 /// The bytes of radix^digits - 1.

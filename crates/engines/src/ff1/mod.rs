@@ -14,6 +14,7 @@
 mod alphabet;
 mod feistel;
 mod job;
+mod lanes;
 mod long;
 mod short;
 
@@ -22,7 +23,8 @@ use std::fmt;
 use millstream_cpu::Features;
 
 pub use alphabet::Alphabet;
-pub use job::Ff1Job;
+pub use job::{Digit, Ff1Job};
+pub use lanes::{Ff1Key, Ff1Lanes, KeyedFf1Job};
 
 use crate::aes::{self, EcbOps, Forward};
 use crate::{Bound, Error, Kernel};
@@ -110,50 +112,51 @@ impl Ff1 {
     }
 
     /// Encrypts many values, those of one length that follow each other side by side. Each has a result of its own.
-    pub fn encrypt_many(&self, jobs: &mut [&mut Ff1Job<'_>]) {
-        self.many::<false>(jobs);
+    pub fn encrypt_many<D: Digit>(&self, jobs: &mut [&mut Ff1Job<'_, D>]) {
+        many::<false, D>(&self.cipher, self.radix, jobs);
     }
 
     /// Decrypts many values, those of one length that follow each other side by side. Each has a result of its own.
-    pub fn decrypt_many(&self, jobs: &mut [&mut Ff1Job<'_>]) {
-        self.many::<true>(jobs);
-    }
-
-    fn many<const DECRYPT: bool>(&self, jobs: &mut [&mut Ff1Job<'_>]) {
-        let mut shape: Option<Shape> = None;
-        for run in jobs.chunk_by_mut(|a, b| a.digits.len() == b.digits.len()) {
-            let len = run[0].digits.len();
-            if let Err(error) = check_length(self.radix, len) {
-                for job in run {
-                    job.result = Err(error);
-                }
-                continue;
-            }
-            if shape.as_ref().is_none_or(|shape| shape.len() != len) {
-                shape = Shape::new(self.radix, len);
-            }
-            for window in run.chunks_mut(LANES) {
-                let mut right = [false; LANES];
-                for (right, job) in right.iter_mut().zip(&mut *window) {
-                    job.result = check_digits(self.radix, job.digits);
-                    *right = job.result.is_ok();
-                }
-                match &shape {
-                    Some(shape) => short::crypt::<DECRYPT>(&self.cipher, shape, window, &right),
-                    None => {
-                        for job in window.iter_mut().filter(|job| job.result.is_ok()) {
-                            long::crypt::<DECRYPT>(&self.cipher, self.radix, job.tweak, job.digits);
-                        }
-                    }
-                }
-            }
-        }
+    pub fn decrypt_many<D: Digit>(&self, jobs: &mut [&mut Ff1Job<'_, D>]) {
+        many::<true, D>(&self.cipher, self.radix, jobs);
     }
 }
 
 impl fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{NAME}({}, radix {})", self.kernel().name, self.radix)
+    }
+}
+
+/// Encrypts or decrypts values of one radix, which was checked.
+fn many<const DECRYPT: bool, D: Digit>(cipher: &Forward, radix: u32, jobs: &mut [&mut Ff1Job<'_, D>]) {
+    let mut shape: Option<Shape> = None;
+    for run in jobs.chunk_by_mut(|a, b| a.digits.len() == b.digits.len()) {
+        let len = run[0].digits.len();
+        if let Err(error) = check_length(radix, len) {
+            for job in run {
+                job.result = Err(error);
+            }
+            continue;
+        }
+        if shape.as_ref().is_none_or(|shape| shape.len() != len) {
+            shape = Shape::new(radix, len);
+        }
+        for window in run.chunks_mut(LANES) {
+            let mut right = [false; LANES];
+            for (right, job) in right.iter_mut().zip(&mut *window) {
+                job.result = check_digits(radix, job.digits);
+                *right = job.result.is_ok();
+            }
+            match &shape {
+                Some(shape) => short::crypt::<DECRYPT, D>(cipher, shape, window, &right),
+                None => {
+                    for job in window.iter_mut().filter(|job| job.result.is_ok()) {
+                        long::crypt::<DECRYPT, D>(cipher, radix, job.tweak, job.digits);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -164,7 +167,11 @@ fn check_radix(radix: u64) -> Result<(), Error> {
     Err(Error::Parameter { algorithm: NAME, name: "radix", given: radix, takes: "2 to 65536" })
 }
 
-fn check_length(radix: u32, len: usize) -> Result<(), Error> {
+/// Checks that values of so many digits may be encrypted.
+///
+/// # Errors
+/// [`Error::DataLength`], as [`Ff1::encrypt`] says.
+pub fn check_length(radix: u32, len: usize) -> Result<(), Error> {
     let mut domain = 1u64;
     for _ in 0..len.min(20) {
         domain = domain.saturating_mul(radix.into());
@@ -180,10 +187,10 @@ fn check_length(radix: u32, len: usize) -> Result<(), Error> {
 }
 
 /// Looks at every digit, so that the time does not tell where one is too large.
-fn check_digits(radix: u32, digits: &[u16]) -> Result<(), Error> {
+fn check_digits<D: Digit>(radix: u32, digits: &[D]) -> Result<(), Error> {
     let mut too_large = 0;
     for digit in digits {
-        too_large |= (radix - 1).wrapping_sub(u32::from(*digit)) >> 31;
+        too_large |= (radix - 1).wrapping_sub(u32::from(digit.number())) >> 31;
     }
     if too_large != 0 {
         // The number of the digit is not told: it may be part of a secret.

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use super::feistel::{LANES, ROUNDS, first_block, halves};
-use super::job::Ff1Job;
+use super::job::{Digit, Ff1Job};
 use crate::aes::{Block, Forward, wipe};
 
 /// The bytes of the longest half, and of a whole block.
@@ -40,17 +40,17 @@ impl Shape {
 
     /// The number of these digits: NUM of §4.5.
     #[inline(always)]
-    fn number(&self, digits: &[u16]) -> u64 {
+    fn number<D: Digit>(&self, digits: &[D]) -> u64 {
         let mut number = 0u64;
         for digit in digits {
-            number = number.wrapping_mul(self.radix.into()).wrapping_add((*digit).into());
+            number = number.wrapping_mul(self.radix.into()).wrapping_add(digit.number().into());
         }
         number
     }
 
     /// The digits of a number: STR of §4.5. The quotient comes from the reciprocal, at most two too small.
     #[inline(always)]
-    fn write(&self, mut number: u64, digits: &mut [u16]) {
+    fn write<D: Digit>(&self, mut number: u64, digits: &mut [D]) {
         let radix = u64::from(self.radix);
         for digit in digits.iter_mut().rev() {
             let mut quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -60,7 +60,7 @@ impl Shape {
                 rest = rest.wrapping_sub(radix & over.wrapping_neg());
                 quotient = quotient.wrapping_add(over);
             }
-            *digit = rest as u16;
+            *digit = D::of(rest as u16);
             number = quotient;
         }
     }
@@ -126,10 +126,10 @@ fn subtract64(x: u64, value: u64) -> u64 {
 }
 
 /// Encrypts or decrypts the values that are `right`, all of one length and at most [`LANES`].
-pub(super) fn crypt<const DECRYPT: bool>(
+pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
     cipher: &Forward,
     shape: &Shape,
-    jobs: &mut [&mut Ff1Job<'_>],
+    jobs: &mut [&mut Ff1Job<'_, D>],
     right: &[bool; LANES],
 ) {
     let (u, _) = halves(shape.len);
@@ -185,7 +185,12 @@ pub(super) fn crypt<const DECRYPT: bool>(
 
 /// Passes P and what comes before the last block of Q through CBC (§5.1 steps 5 and 6), and adds the tweak's end.
 #[inline(always)]
-fn absorb_tweaks(cipher: &Forward, shape: &Shape, jobs: &[&mut Ff1Job<'_>], states: &mut [Block; LANES]) {
+fn absorb_tweaks<D>(
+    cipher: &Forward,
+    shape: &Shape,
+    jobs: &[&mut Ff1Job<'_, D>],
+    states: &mut [Block; LANES],
+) {
     let room = BLOCK - 1 - shape.bytes;
     debug_assert!(shape.bytes <= HALF);
     for (state, job) in states.iter_mut().zip(jobs) {

@@ -5,87 +5,29 @@
 //!
 //! Ref. NIST SP 800-38F §5.3, §6; RFC 3394; RFC 5649.
 
+mod chain;
+mod form;
 mod job;
+mod lanes;
 
 use std::fmt;
 
 use millstream_cpu::Features;
 use zeroize::Zeroize;
 
+pub use form::{Form, OVERHEAD};
 pub use job::Job;
+pub use lanes::{KeyedKwJob, KeyedKwpJob, KeyedWrapJob, Kw, KwLanes, Kwp, KwpLanes, LENGTH, TAG};
 
 use crate::aes::Ecb;
 use crate::kernel::Bound;
 use crate::modes::{BlockMode, Direction};
 use crate::{Error, InOut, Kernel};
-
-/// Bytes of half a block, the unit of what is wrapped.
-const HALF: usize = 8;
-
-/// Bytes by which a wrapped key is longer than what is in it, made up to whole halves.
-pub const OVERHEAD: usize = HALF;
+use chain::Chain;
+use form::HALF;
 
 /// The keys that are under way side by side: as many blocks as the widest kernel of ECB takes at a time.
 const LANES: usize = 32;
-
-/// The bytes that can be wrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Whole halves of a block, two at least: KW (SP 800-38F §6.2).
-    Kw,
-    /// Any number of bytes, one at least: KWP (§6.3).
-    Kwp,
-}
-
-impl Form {
-    const fn name(self) -> &'static str {
-        match self {
-            Form::Kw => "aes-kw",
-            Form::Kwp => "aes-kwp",
-        }
-    }
-
-    /// The standard's value with which a wrapped key begins (§6.2, ICV1; §6.3, ICV2).
-    const fn check_value(self) -> [u8; HALF] {
-        match self {
-            Form::Kw => [0xa6; HALF],
-            Form::Kwp => [0xa6, 0x59, 0x59, 0xa6, 0, 0, 0, 0],
-        }
-    }
-
-    /// Returns the bytes of what `len` bytes become.
-    ///
-    /// # Errors
-    /// [`Error::DataLength`].
-    pub fn wrapped_len(self, len: usize) -> Result<usize, Error> {
-        let fits = match self {
-            Form::Kw => len >= 2 * HALF && len.is_multiple_of(HALF),
-            Form::Kwp => len >= 1 && u32::try_from(len).is_ok(),
-        };
-        let takes = match self {
-            Form::Kw => "a multiple of 8 bytes, 16 at least",
-            Form::Kwp => "1 to 4294967295 bytes",
-        };
-        let refused = Error::DataLength { algorithm: self.name(), given: len as u64, takes };
-        if fits { len.next_multiple_of(HALF).checked_add(OVERHEAD).ok_or(refused) } else { Err(refused) }
-    }
-
-    /// Returns the most bytes that can be in `len` wrapped ones.
-    ///
-    /// # Errors
-    /// [`Error::DataLength`].
-    pub fn unwrapped_len(self, len: usize) -> Result<usize, Error> {
-        // KWP's length has 32 bits.
-        let (least, most, takes) = match self {
-            Form::Kw => (3 * HALF, usize::MAX, "a multiple of 8 bytes, 24 at least"),
-            Form::Kwp => (2 * HALF, u32::MAX as usize, "a multiple of 8 bytes, 16 to 4294967296"),
-        };
-        if len >= least && len.is_multiple_of(HALF) && len - OVERHEAD <= most {
-            return Ok(len - OVERHEAD);
-        }
-        Err(Error::DataLength { algorithm: self.name(), given: len as u64, takes })
-    }
-}
 
 /// A key under which other keys are wrapped. Zeroised on drop.
 ///
@@ -181,7 +123,7 @@ impl KeyWrap {
     }
 
     /// Takes each job through its steps: a block of each of the lanes at a time.
-    fn walk(&self, direction: Direction, jobs: &mut [&mut Job<'_>]) {
+    fn walk<W: Wrapping>(&self, direction: Direction, jobs: &mut [&mut W]) {
         let mut blocks = [0; 16 * LANES];
         let mut lanes = [0; LANES];
         let (mut live, mut waiting) = (0, 0);
@@ -199,7 +141,8 @@ impl KeyWrap {
             }
             let blocks = &mut blocks[..16 * live];
             for (block, lane) in blocks.as_chunks_mut().0.iter_mut().zip(lanes) {
-                jobs[lane].load(direction, block);
+                let (chain, halves) = jobs[lane].chain(direction);
+                chain.load(direction, halves, block);
             }
             self.ecb.pass(direction, &mut [], InOut::in_place(blocks));
             let mut lane = live;
@@ -207,7 +150,8 @@ impl KeyWrap {
                 lane -= 1;
                 let job = &mut jobs[lanes[lane]];
                 let block = blocks[16 * lane..].first_chunk().expect("a block of each lane");
-                if job.store(direction, block) {
+                let (chain, halves) = job.chain(direction);
+                if chain.store(direction, halves, block) {
                     job.finish(direction, self.form, self.check_value);
                     live -= 1;
                     lanes[lane] = lanes[live];
@@ -216,6 +160,18 @@ impl KeyWrap {
         }
         blocks.zeroize();
     }
+}
+
+/// A key that goes through the steps of a chain.
+trait Wrapping {
+    /// Lays out the halves. Returns false if there is nothing to do, and then the result says why.
+    fn begin(&mut self, direction: Direction, form: Form, check_value: [u8; HALF]) -> bool;
+
+    /// Returns the chain, and the halves that it goes over.
+    fn chain(&mut self, direction: Direction) -> (&mut Chain, &mut [u8]);
+
+    /// Ends the key: keeps the carried half, or compares it.
+    fn finish(&mut self, direction: Direction, form: Form, check_value: [u8; HALF]);
 }
 
 impl fmt::Debug for KeyWrap {
