@@ -12,6 +12,8 @@
 //!    - `alone`: the function in `alone.rs` that works on one object, for the directions without lanes;
 //!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
 //!
+//! A row of `formats` is a cipher whose word tells a radix and a tweak. It has lanes in both directions and no slices, so that its words are short.
+//!
 //! A row of `private_keys` or `curves` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the
 //! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key. A row of `lattices` names
 //! its module and the type of key that its parameter sets share, and has the times of what is done with a public key that is expanded
@@ -23,7 +25,7 @@
 //! Macros turn the rows into enumerations and matches, so the compiler sees static calls only. `every_algorithm!` hands
 //! all rows to a macro, `every_engine!` only the types of keys, `every_lane!` only the lanes.
 
-use millstream_cwq::{Algorithm, Opcode};
+use millstream_cwq::{Algorithm, ControlWord, Opcode};
 use millstream_engines::hash::Hash;
 use millstream_publickey::rsa::MAX_PRIVATE_DER;
 
@@ -207,6 +209,24 @@ macro_rules! every_algorithm {
                     tags [16]
                     lanes { xaes: XaesLanes; XaesSeal, XaesOpen (KeyedXaesJob) }
                 }
+                Fernet = fernet::FernetKey as Boxed {
+                    facts { name: Algorithm, cost: 6 }
+                    keys [32]
+                    tags [32]
+                    lanes { fernet: FernetLanes; FernetSeal, FernetOpen (KeyedFernetJob) }
+                }
+                AesKw = keywrap::Kw as Inline {
+                    facts { name: Algorithm, cost: 30 }
+                    keys [16 | 24 | 32]
+                    tags [8]
+                    lanes { aes_kw: KwLanes; KwSeal, KwOpen (KeyedKwJob) }
+                }
+                AesKwp = keywrap::Kwp as Inline {
+                    facts { name: Algorithm, cost: 30 }
+                    keys [16 | 24 | 32]
+                    tags [8]
+                    lanes { aes_kwp: KwpLanes; KwpSeal, KwpOpen (KeyedKwpJob) }
+                }
                 ChaCha20Poly1305 = chacha20poly1305::ChaCha20Poly1305 as Inline {
                     facts { name: Aead, cost: 4 }
                     keys [32]
@@ -234,6 +254,13 @@ macro_rules! every_algorithm {
                     keys [16]
                     tags [4]
                     lanes { kasumi_f9: F9Lanes; KasumiF9(F9Job) by mac; }
+                }
+            }
+            formats {
+                AesFf1 = ff1::Ff1Key as Inline {
+                    facts { cost: 60 }
+                    keys [16 | 24 | 32]
+                    lanes { ff1: Ff1Lanes; Ff1Encrypt, Ff1Decrypt (KeyedFf1Job) }
                 }
             }
             private_keys {
@@ -344,6 +371,7 @@ macro_rules! engines_only {
         aeads { $($aead:ident = $aead_in:ident::$aead_key:ident as $aead_stored:ident $aead_rest:tt)+ }
         macs { $($mac:ident = $mac_in:ident::$mac_key:ident as $mac_stored:ident $mac_rest:tt)+ }
         macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
+        formats { $($format:ident = $format_in:ident::$format_key:ident as $format_stored:ident $format_rest:tt)+ }
         private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident $pair_rest:tt)+ }
         $($rest:tt)+
     ) => {
@@ -352,6 +380,7 @@ macro_rules! engines_only {
             $($aead = $aead_in::$aead_key as $aead_stored;)+
             $($mac = $mac_in::$mac_key as $mac_stored;)+
             $($coded = $coded_in::$coded_key as $coded_stored;)+
+            $($format = $format_in::$format_key as $format_stored;)+
             $($pair = $pair_in::$pair_key as $pair_stored;)+
             Curve = ecdsa::PrivateKey as Inline;
             MlKem = mlkem::PrivateKey as Inline;
@@ -401,6 +430,11 @@ macro_rules! lanes_only {
             tags $coded_tags:tt
             lanes { $coded_field:ident: $coded_lanes:ident; $coded_work:ident($coded_job:ident) by $coded_run:ident; }
         })+ }
+        formats { $($format:ident = $format_in:ident::$format_key:ident as $format_stored:ident {
+            facts $format_facts:tt
+            keys $format_keys:tt
+            lanes { $format_field:ident: $format_lanes:ident; $encrypt:ident, $decrypt:ident ($format_job:ident) }
+        })+ }
         $($rest:tt)+
     ) => {
         $callback! {
@@ -409,8 +443,15 @@ macro_rules! lanes_only {
                 $($aead_field: $aead_in::$aead_lanes;)+
                 $($mac_field: $mac_in::$mac_lanes;)+
                 $($coded_field: $coded_in::$coded_lanes;)+
+                $($format_field: $format_in::$format_lanes;)+
             }
-            ciphers { $($($($cipher_work: $cipher_in::$cipher_job $start by $cipher_field.$cipher_run;)+)?)+ }
+            ciphers {
+                $($($($cipher_work: $cipher_in::$cipher_job $start by $cipher_field.$cipher_run;)+)?)+
+                $(
+                    $encrypt: $format_in::$format_job (format) by $format_field.encrypt;
+                    $decrypt: $format_in::$format_job (format) by $format_field.decrypt;
+                )+
+            }
             aeads { $($seal, $open: $aead_in::$aead_job by $aead_field;)+ }
             macs {
                 $($mac_work: $mac_in::$mac_job by $mac_field.$mac_run;)+
@@ -446,6 +487,11 @@ macro_rules! by_algorithm {
             tags [$coded_tags:pat]
             $($coded_rest:tt)+
         })+ }
+        formats { $($format:ident = $format_in:ident::$format_key:ident as $format_stored:ident {
+            facts { cost: $format_cost:literal }
+            keys [$format_keys:pat]
+            $($format_rest:tt)+
+        })+ }
         private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
             facts { cost: $pair_cost:literal, each: $each:literal, alone: $alone:literal }
             new $new:ident
@@ -480,6 +526,12 @@ macro_rules! by_algorithm {
             matches!(algorithm, $(Algorithm::$cipher)|+)
         }
 
+        /// Returns true for a cipher that preserves the format of what it encrypts.
+        #[inline(always)]
+        pub(crate) const fn is_format(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$format)|+)
+        }
+
         /// Returns true for an AEAD.
         #[inline(always)]
         pub(crate) const fn is_aead(algorithm: Algorithm) -> bool {
@@ -496,7 +548,7 @@ macro_rules! by_algorithm {
         ///
         /// ```
         /// use millstream_accelerator::given_by;
-        /// use millstream_cwq::{Algorithm, Opcode};
+        /// use millstream_cwq::{Algorithm, ControlWord, Opcode};
         ///
         /// assert_eq!(given_by(Algorithm::P384, Opcode::Sign), 96);
         /// assert_eq!(given_by(Algorithm::X25519, Opcode::Sign), 0);
@@ -597,7 +649,7 @@ macro_rules! by_algorithm {
             if let Some(hash) = hash_of(algorithm) {
                 return hash.output_len();
             }
-            let mut len = 16;
+            let mut len = 32;
             while len > 0 && !is_aead_tag(algorithm, len) && !is_mac_tag(algorithm, len) {
                 len -= 1;
             }
@@ -611,6 +663,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$aead => matches!(len, $aead_keys),)+
                 $(Algorithm::$mac => matches!(len, $mac_keys),)+
                 $(Algorithm::$coded => matches!(len, $coded_keys),)+
+                $(Algorithm::$format => cfg!(feature = "ff1") && matches!(len, $format_keys),)+
                 $(Algorithm::$pair => matches!(len, $pair_keys),)+
                 $(Algorithm::$curve => matches!(len, $curve_keys),)+
                 $(Algorithm::$lattice => matches!(len, $lattice_keys),)+
@@ -631,6 +684,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$aead => $aead_cost,)+
                 $(Algorithm::$mac => $mac_cost,)+
                 $(Algorithm::$coded => $coded_cost,)+
+                $(Algorithm::$format => $format_cost,)+
                 $(Algorithm::$pair => $pair_cost,)+
                 $(Algorithm::$curve => $curve_cost,)+
                 $(Algorithm::$lattice => $lattice_cost,)+
@@ -646,14 +700,32 @@ every_algorithm!(by_algorithm);
 /// Returns true for an AEAD that takes an object as a whole only: no slices, and no pieces.
 #[inline(always)]
 pub(crate) const fn comes_whole(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::AesSiv | Algorithm::AesGcmSiv | Algorithm::Xaes256Gcm)
+    use Algorithm::{AesGcmSiv, AesKw, AesKwp, AesSiv, Fernet, Xaes256Gcm};
+    matches!(algorithm, AesSiv | AesGcmSiv | Xaes256Gcm | Fernet | AesKw | AesKwp)
+}
+
+/// Returns the most bytes of data, and of associated data, of a word whose object comes whole; none for other algorithms.
+#[inline(always)]
+pub(crate) const fn most_whole(algorithm: Algorithm) -> Option<u32> {
+    match algorithm {
+        Algorithm::AesKw | Algorithm::AesKwp => Some(ControlWord::MOST_WRAPPED_BYTES),
+        _ if is_format(algorithm) => Some(ControlWord::MOST_FORMAT_BYTES),
+        _ if comes_whole(algorithm) => Some(ControlWord::MOST_WHOLE_BYTES),
+        _ => None,
+    }
+}
+
+/// Returns true for an AEAD that takes no associated data.
+#[inline(always)]
+pub(crate) const fn takes_no_aad(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Fernet | Algorithm::AesKw | Algorithm::AesKwp)
 }
 
 /// Returns true when an operation with a key pair gives more than the length of a tag can tell, so that it goes to the word's destination.
 ///
 /// ```
 /// use millstream_accelerator::is_long_result;
-/// use millstream_cwq::{Algorithm, Opcode};
+/// use millstream_cwq::{Algorithm, ControlWord, Opcode};
 ///
 /// assert!(is_long_result(Algorithm::Rsa, Opcode::Sign) && is_long_result(Algorithm::MlDsa44, Opcode::Sign));
 /// assert!(!is_long_result(Algorithm::P521, Opcode::Sign));
@@ -699,6 +771,7 @@ mod tests {
             let classes = [
                 is_cipher(algorithm),
                 is_aead(algorithm),
+                is_format(algorithm),
                 is_mac(algorithm),
                 is_checksum(algorithm),
                 is_private(algorithm),

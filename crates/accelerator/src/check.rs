@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::algorithms::{
-    comes_whole, given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_long_result, is_mac,
-    is_mac_tag,
+    comes_whole, given_by, hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_format, is_long_result,
+    is_mac, is_mac_tag, most_whole, takes_no_aad,
 };
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
@@ -284,7 +284,7 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
         Opcode::Null | Opcode::Copy | Opcode::Cancel => true,
         Opcode::Checksum | Opcode::CopyChecksum => is_checksum(algorithm),
         Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => is_hash,
-        Opcode::Cipher => is_cipher(algorithm),
+        Opcode::Cipher => is_cipher(algorithm) || is_format(algorithm),
         Opcode::Aead => is_aead(algorithm),
         Opcode::PartialAead => is_aead(algorithm) && !comes_whole(algorithm),
         Opcode::PartialMac => match algorithm {
@@ -408,11 +408,14 @@ fn outputs<const SHAPE: u64>(
 ) -> Result<(), Status> {
     match checked.opcode {
         // The word is executed at once, however short turns are.
-        Opcode::Aead
-            if comes_whole(checked.algorithm)
-                && checked.source.len().max(word.aad_len) > ControlWord::MOST_WHOLE_BYTES =>
+        Opcode::Aead | Opcode::Cipher
+            if most_whole(checked.algorithm)
+                .is_some_and(|most| checked.source.len().max(word.aad_len) > most) =>
         {
             return Err(Status::DataLength);
+        }
+        Opcode::Aead if takes_no_aad(checked.algorithm) && word.aad_len > 0 => {
+            return Err(Status::Reserved);
         }
         Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead | Opcode::PartialAead => {
             checked.destination =
@@ -534,11 +537,12 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
     }
 }
 
-/// Returns true when the parameter is zero, or one of KASUMI's.
+/// Returns true when the parameter is zero, a radix, or one of KASUMI's.
 #[inline(always)]
 fn parameter_fits(checked: &CheckedWord) -> bool {
     let unused_bits = checked.parameter & 7;
     match checked.algorithm {
+        Algorithm::AesFf1 => (2..=1 << 16).contains(&checked.parameter),
         Algorithm::KasumiF8 => checked.parameter < 8 && (unused_bits == 0 || checked.source.len() > 0),
         Algorithm::KasumiF9 => {
             checked.parameter & !0x107 == 0 && (unused_bits == 0 || checked.source.len() > 0)

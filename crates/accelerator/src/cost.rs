@@ -9,7 +9,7 @@ use millstream_engines::modes::Direction;
 use millstream_engines::{InOut, xaes};
 
 use crate::algorithms::{
-    byte_cost, comes_whole, each_nanoseconds, hash_of, is_private, lattice_nanoseconds, takes_key,
+    byte_cost, each_nanoseconds, hash_of, is_format, is_private, lattice_nanoseconds, most_whole, takes_key,
 };
 use crate::key::{AeadKey, Key};
 use crate::operation::Operation;
@@ -134,8 +134,9 @@ impl Costs {
                 }
                 best = best.min(clock().saturating_sub(began));
             }
-            let per_byte =
-                (best.min(1 << 30) as i64 * PER_NANOSECOND / SAMPLE as i64).clamp(1, 1 << 15) as u16;
+            let bytes =
+                if is_format(*algorithm) { ControlWord::MOST_FORMAT_BYTES.into() } else { SAMPLE as i64 };
+            let per_byte = (best.min(1 << 30) as i64 * PER_NANOSECOND / bytes).clamp(1, 1 << 15) as u16;
             let cost = &mut alone[*algorithm as usize];
             *cost = per_byte.max(*cost);
         }
@@ -179,6 +180,7 @@ pub(crate) fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> 
 /// Makes an operation of the kind that costs most.
 fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) -> Option<Operation<'a>> {
     const IV: [u8; xaes::NONCE] = [0; xaes::NONCE];
+    const LENGTH: [u8; 4] = (SAMPLE as u32).to_be_bytes();
     if let Some(checksum) = Checksum::of(algorithm) {
         return Some(Operation::checksum(checksum, data));
     }
@@ -191,8 +193,17 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
         let bits = 8 * data.len();
         return Some(Operation::kasumi_f9(key, 0, 0, 0, data, bits));
     }
+    if let Key::AesFf1(key) = key {
+        let digits = &mut data[..ControlWord::MOST_FORMAT_BYTES as usize];
+        return Some(Operation::encrypt_digits(key, 1 << 16, &[], InOut::in_place(digits)));
+    }
     if let Some(key) = key.as_aead() {
-        let nonce = if matches!(key, AeadKey::Xaes256Gcm(_)) { &IV } else { &IV[..12] };
+        let nonce = match key {
+            AeadKey::Xaes256Gcm(_) | AeadKey::Fernet(_) => &IV[..],
+            AeadKey::AesKw(_) => &[],
+            AeadKey::AesKwp(_) => &LENGTH,
+            _ => &IV[..12],
+        };
         return Some(Operation::seal(key, nonce, &[], InOut::in_place(data)));
     }
     if let Some(key) = key.as_mac() {
@@ -231,21 +242,21 @@ pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
 }
 
 /// Returns true when a word is executed at once however long it takes: an operation with a key pair has no slices, and neither
-/// have random bytes and the objects of AEADs that come whole, of which a word has few.
+/// have random bytes and objects that come whole, of which a word has few.
 #[inline(always)]
 pub(crate) fn is_at_once(word: &ControlWord) -> bool {
     matches!(word.opcode, SIGN | AGREE | PUBLIC_KEY | VERIFY | DECRYPT | RANDOM | ENCAPSULATE | DECAPSULATE)
         || matches!(word.algorithm, WHOLE_BEGIN..=WHOLE_END)
 }
 
-/// The numbers of the AEADs that take an object as a whole.
+/// The numbers of the algorithms that take an object as a whole.
 const WHOLE_BEGIN: u8 = Algorithm::AesSiv as u8;
-const WHOLE_END: u8 = Algorithm::Xaes256Gcm as u8;
+const WHOLE_END: u8 = Algorithm::AesFf1 as u8;
 const _: () = {
     let mut at = 0;
     while at < Algorithm::ALL.len() {
         let algorithm = Algorithm::ALL[at];
-        assert!(comes_whole(algorithm) == matches!(algorithm as u8, WHOLE_BEGIN..=WHOLE_END));
+        assert!(most_whole(algorithm).is_some() == matches!(algorithm as u8, WHOLE_BEGIN..=WHOLE_END));
         at += 1;
     }
 };

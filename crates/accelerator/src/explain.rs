@@ -6,7 +6,7 @@ use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::{Error, InOut};
 
-use crate::algorithms::hash_of;
+use crate::algorithms::{hash_of, most_whole};
 use crate::cost::some_key;
 use crate::key::{Key, PrivateKey};
 use crate::operation::Operation;
@@ -31,7 +31,9 @@ pub fn explain(status: Status, word: &ControlWord, data: usize, key: usize) -> O
     let explained = match status {
         Status::KeyLength => refused_key(word, key),
         Status::IvLength | Status::MacLength => refused_operation(word, FITTING),
-        Status::DataLength if data <= LONGEST => refused_operation(word, data),
+        Status::DataLength => {
+            too_long(word, data).or_else(|| (data <= LONGEST).then(|| refused_operation(word, data))?)
+        }
         _ => None,
     };
     // The length of a public key that a word brings is that of data to its engine.
@@ -39,6 +41,21 @@ pub fn explain(status: Status, word: &ControlWord, data: usize, key: usize) -> O
         Error::DataLength { .. } if status == Status::KeyLength => true,
         error => status_of(*error) == status,
     })
+}
+
+/// Returns the error of data that is longer than a word of its algorithm may have.
+fn too_long(word: &ControlWord, data: usize) -> Option<Error> {
+    let algorithm = Algorithm::from_code(word.algorithm)?;
+    let takes = match most_whole(algorithm)? {
+        most if data <= most as usize => return None,
+        ControlWord::MOST_WRAPPED_BYTES => "at most 8192 bytes of a key in a queue",
+        ControlWord::MOST_FORMAT_BYTES => "at most 256 digits of two bytes in a queue: divide a longer value",
+        _ => {
+            "at most 65536 bytes in a queue: divide a longer object, or seal it with aes-gcm or chacha20-poly1305, \
+             which take any length"
+        }
+    };
+    Some(Error::DataLength { algorithm: algorithm.name(), given: data as u64, takes })
 }
 
 fn refused_key(word: &ControlWord, len: usize) -> Option<Error> {
@@ -97,8 +114,8 @@ mod tests {
     #[test]
     fn statuses_about_lengths_get_the_engines_own_sentence() {
         use Algorithm::{
-            AesCbc, AesCmac, AesGcm, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, MlDsa44, MlKem512, MlKem768,
-            None, Sha256,
+            AesCbc, AesCmac, AesFf1, AesGcm, AesSiv, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, MlDsa44,
+            MlKem512, MlKem768, None, Sha256,
         };
         for (status, word, data, key, sentence) in [
             (
@@ -145,6 +162,20 @@ mod tests {
                 16,
                 0,
                 "a nonce of 4 bytes; it takes 16 bytes",
+            ),
+            (
+                Status::DataLength,
+                word(Opcode::Aead, AesSiv, None, 0, 16),
+                65537,
+                0,
+                "aes-siv: data of length 65537; it takes at most 65536 bytes in a queue: divide a longer object",
+            ),
+            (
+                Status::DataLength,
+                word(Opcode::Cipher, AesFf1, None, 0, 0),
+                514,
+                0,
+                "at most 256 digits of two bytes in a queue",
             ),
             (
                 Status::KeyLength,

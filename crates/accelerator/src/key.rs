@@ -140,6 +140,7 @@ macro_rules! classes {
             $($mac_rest:tt)+
         })+ }
         macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
+        formats { $($format:ident = $format_in:ident::$format_key:ident as $format_stored:ident $format_rest:tt)+ }
         private_keys { $($pair:ident = $pair_in:ident::$pair_key:ident as $pair_stored:ident {
             facts $pair_facts:tt
             new $pair_new:ident
@@ -233,6 +234,7 @@ macro_rules! classes {
                     $(KeyRef::$aead(_) => Algorithm::$aead,)+
                     $(KeyRef::$mac(_) => Algorithm::$mac,)+
                     $(KeyRef::$coded(_) => Algorithm::$coded,)+
+                    $(KeyRef::$format(_) => Algorithm::$format,)+
                     $(KeyRef::$pair(_) => Algorithm::$pair,)+
                     KeyRef::Curve(key) => algorithm_of_curve(key.curve()),
                     KeyRef::MlKem(key) => algorithm_of_kem(key.set()),
@@ -249,6 +251,7 @@ macro_rules! classes {
                     $(KeyRef::$aead(_) => None,)+
                     $(KeyRef::$mac(_) => None,)+
                     $(KeyRef::$coded(_) => None,)+
+                    $(KeyRef::$format(_) => None,)+
                     $(KeyRef::$pair(_) => None,)+
                     KeyRef::Curve(_) | KeyRef::MlKem(_) | KeyRef::MlDsa(_) | KeyRef::Hmac(_) => None,
                 }
@@ -295,6 +298,7 @@ macro_rules! classes {
                     $(Algorithm::$aead => Some(KeyKind::$aead),)+
                     $(Algorithm::$mac => Some(KeyKind::$mac),)+
                     $(Algorithm::$coded => Some(KeyKind::$coded),)+
+                    $(Algorithm::$format => Some(KeyKind::$format),)+
                     $(Algorithm::$pair => Some(KeyKind::$pair),)+
                     $(Algorithm::$curve => Some(KeyKind::Curve),)+
                     $(Algorithm::$lattice => Some(KeyKind::$lattice_key),)+
@@ -324,6 +328,9 @@ macro_rules! classes {
                 $(Algorithm::$mac => sink.accept(crate::engines::$mac_in::$mac_key::new(features, key)?),)+
                 $(Algorithm::$coded => {
                     sink.accept(crate::engines::$coded_in::$coded_key::new(features, key)?)
+                })+
+                $(Algorithm::$format => {
+                    sink.accept(crate::engines::$format_in::$format_key::new(features, key)?)
                 })+
                 $(Algorithm::$pair => {
                     let pair = crate::engines::$pair_in::$pair_key::$pair_new(features, key);

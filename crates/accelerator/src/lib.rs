@@ -11,6 +11,7 @@
 //! The files follow a word through the pipeline: `take` takes it from its queue (a `HeldWord`), `check` makes a `CheckedWord`
 //! of it, `operands` finds its bytes and makes an [`Operation`], `stage` copies them where that is needed, `run` executes.
 //! `algorithms` lists all algorithms; to add one is to add a row there.
+#![cfg_attr(not(feature = "ff1"), allow(unreachable_code, reason = "without FF1 no key of it can exist"))]
 #![deny(unsafe_code)]
 
 mod accelerator;
@@ -64,6 +65,8 @@ mod uses;
 mod visit;
 mod way;
 mod wipe;
+#[cfg(not(feature = "ff1"))]
+mod without_ff1;
 mod word_keys;
 mod work;
 

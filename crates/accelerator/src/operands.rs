@@ -24,7 +24,7 @@ use crate::pairs::{
 };
 use crate::shape::ANY;
 use crate::sink::{
-    Sink, aead, agree, chained, cipher, decapsulate, decrypt, f9_start, kasumi_f8, kasumi_f9, keyed,
+    Sink, aead, agree, chained, cipher, decapsulate, decrypt, f9_start, format, kasumi_f8, kasumi_f9, keyed,
     public_key, sign,
 };
 use crate::source::Fill;
@@ -351,10 +351,14 @@ fn copy_checksum(checksum: Checksum, data: Data<'_>) -> Work<'_> {
 fn add_cipher<'a>(
     checked: &CheckedWord,
     keys: WordKeys<'a>,
-    iv: &[u8],
+    iv: &'a [u8],
     data: InOut<'a>,
     sink: Added<'_, 'a>,
 ) -> Result<(), Status> {
+    if let Some(KeyRef::AesFf1(key)) = keys.key {
+        let direction = if checked.reverse { Direction::Decrypt } else { Direction::Encrypt };
+        return sink.accept(format(key, direction, checked.parameter, iv, data));
+    }
     // The word says how many bits of F8's last byte have no meaning.
     if let Some(KeyRef::KasumiF8(key)) = keys.key {
         return kasumi_f8(key, iv, data, (checked.parameter & 7) as usize, sink);

@@ -7,8 +7,9 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, kasumi};
 
+use crate::engines::ff1;
 use crate::key::{AeadKey, CipherKey, MacKey};
-use crate::sink::{Sink, aead, chained, cipher, kasumi_f9, keyed};
+use crate::sink::{Sink, aead, chained, cipher, format, kasumi_f9, keyed};
 use crate::source::Fill;
 use crate::work::{Checksum, Partial, Work};
 
@@ -100,6 +101,19 @@ impl<'a> Operation<'a> {
         cipher(key, direction, iv, data, Returned)
     }
 
+    /// Encrypts digits of a radix from 2 to 65536 with FF1 (NIST SP 800-38G §5.1): two bytes each, the low one first. Its result may be
+    /// [`Error::DataLength`] or [`Error::Parameter`].
+    #[inline]
+    pub fn encrypt_digits(key: &'a ff1::Ff1Key, radix: u32, tweak: &'a [u8], digits: InOut<'a>) -> Self {
+        Operation::new(format(key, Direction::Encrypt, radix, tweak, digits))
+    }
+
+    /// Decrypts digits, as [`Operation::encrypt_digits`].
+    #[inline]
+    pub fn decrypt_digits(key: &'a ff1::Ff1Key, radix: u32, tweak: &'a [u8], digits: InOut<'a>) -> Self {
+        Operation::new(format(key, Direction::Decrypt, radix, tweak, digits))
+    }
+
     /// Enciphers or deciphers the first `bits` bits of `data` with KASUMI F8 (3GPP TS 35.201 §3). Its result
     /// may be [`Error::DataLength`] or [`Error::Parameter`].
     #[inline]
@@ -164,7 +178,8 @@ impl<'a> Operation<'a> {
     }
 
     /// Opens with a tag that was cut to `tag_len` bytes, as AES-GCM allows it: see
-    /// [`Gcm::open_cut`](millstream_engines::gcm::Gcm::open_cut). A tag of another length is [`Error::TagLength`].
+    /// [`Gcm::open_cut`](millstream_engines::gcm::Gcm::open_cut); or with one that has another length than 16 bytes, as those of Fernet, AES-KW
+    /// and AES-KWP. A tag of another length is [`Error::TagLength`].
     pub fn open_cut(
         key: impl Into<AeadKey<'a>>,
         nonce: &'a [u8],
@@ -293,10 +308,11 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Returns the checksum that was taken, or the bytes that were written of a mid-state or of a long result of a key pair.
+    /// Returns the checksum that was taken, the bytes that were written of a mid-state or of a long result of a key pair, or those
+    /// of a key that AES-KWP has unwrapped.
     #[inline]
     pub fn value(&self) -> u32 {
-        self.value
+        if let Work::KwpOpen(job) = &self.work { job.len } else { self.value }
     }
 }
 

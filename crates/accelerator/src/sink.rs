@@ -1,10 +1,12 @@
 //! Checking the arguments of an operation, and handing its work to whoever keeps it.
 
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
+use millstream_engines::fernet::{self, KeyedFernetJob};
 use millstream_engines::gcm::GcmJob;
 use millstream_engines::gcm_siv::{GcmSivJob, KeyedGcmSivJob};
 use millstream_engines::hash::MAX_DIGEST;
 use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
+use millstream_engines::keywrap::{self, KeyedWrapJob};
 use millstream_engines::modes::Direction;
 use millstream_engines::siv::KeyedSivJob;
 use millstream_engines::xaes::{KeyedXaesJob, XaesJob};
@@ -12,6 +14,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
 
 use crate::algorithms::every_algorithm;
+use crate::engines::ff1;
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
 use crate::pairs::{
     Agree, Decapsulate, DecryptionScheme, MlDsaSign, PublicKey, Rsa, Sign, SignatureScheme, no_context,
@@ -170,6 +173,10 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
                 let job = XaesJob::new(nonce, aad, data);
                 sink.accept(Work::XaesSeal(KeyedXaesJob { key, job }))
             }
+            _ if !aad.is_empty() => sink.refuse(no_aad(key, aad.len())),
+            AeadKey::Fernet(key) => sink.accept(Work::FernetSeal(KeyedFernetJob::new(key, nonce, data))),
+            AeadKey::AesKw(key) => sink.accept(Work::KwSeal(KeyedWrapJob::new(key, nonce, data))),
+            AeadKey::AesKwp(key) => sink.accept(Work::KwpSeal(KeyedWrapJob::new(key, nonce, data))),
         };
     };
     match key {
@@ -198,14 +205,33 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
             job.tag = padded(tag);
             sink.accept(Work::XaesOpen(KeyedXaesJob { key, job }))
         }
-        AeadKey::AesGcm(_)
-        | AeadKey::ChaCha20Poly1305(_)
-        | AeadKey::AesSiv(_)
-        | AeadKey::AesGcmSiv(_)
-        | AeadKey::Xaes256Gcm(_) => sink.refuse(Error::TagLength {
+        AeadKey::Fernet(key) if tag.len() == fernet::TAG && aad.is_empty() => {
+            let mut job = KeyedFernetJob::new(key, nonce, data);
+            job.tag = block(tag);
+            sink.accept(Work::FernetOpen(job))
+        }
+        AeadKey::AesKw(key) if tag.len() == keywrap::TAG && aad.is_empty() => {
+            let mut job = KeyedWrapJob::new(key, nonce, data);
+            job.tag = block(tag);
+            sink.accept(Work::KwOpen(job))
+        }
+        AeadKey::AesKwp(key) if tag.len() == keywrap::TAG && aad.is_empty() => {
+            let mut job = KeyedWrapJob::new(key, nonce, data);
+            job.tag = block(tag);
+            sink.accept(Work::KwpOpen(job))
+        }
+        AeadKey::Fernet(_) | AeadKey::AesKw(_) | AeadKey::AesKwp(_) if !aad.is_empty() => {
+            sink.refuse(no_aad(key, aad.len()))
+        }
+        _ => sink.refuse(Error::TagLength {
             algorithm: key.name(),
             given: tag.len(),
-            takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },
+            takes: match key {
+                AeadKey::AesGcm(_) => "at most 16 bytes",
+                AeadKey::Fernet(_) => "32 bytes",
+                AeadKey::AesKw(_) | AeadKey::AesKwp(_) => "8 bytes",
+                _ => "16 bytes",
+            },
         }),
     }
 }
@@ -222,6 +248,33 @@ pub(crate) fn expect_gcm(job: &mut GcmJob<'_>, tag: &[u8]) -> bool {
 pub(crate) fn expect_chacha(job: &mut ChaCha20Poly1305Job<'_>, tag: &[u8]) -> bool {
     job.tag = padded(tag);
     tag.len() == 16
+}
+
+/// Refuses associated data of an AEAD that takes none.
+#[cold]
+fn no_aad(key: AeadKey<'_>, given: usize) -> Error {
+    Error::Parameter {
+        algorithm: key.name(),
+        name: "the length of associated data",
+        given: given as u64,
+        takes: "none",
+    }
+}
+
+/// Makes the work of a cipher that preserves the format.
+#[inline(always)]
+pub(crate) fn format<'a>(
+    key: &'a ff1::Ff1Key,
+    direction: Direction,
+    radix: u32,
+    tweak: &'a [u8],
+    digits: InOut<'a>,
+) -> Work<'a> {
+    let job = ff1::KeyedFf1Job::new(key, radix, tweak, digits);
+    match direction {
+        Direction::Encrypt => Work::Ff1Encrypt(job),
+        Direction::Decrypt => Work::Ff1Decrypt(job),
+    }
 }
 
 #[inline(always)]

@@ -184,7 +184,7 @@ macro_rules! unit {
         #[derive(Clone, Debug)]
         pub struct Unit {
             features: Features,
-            $(pub(crate) $field: millstream_engines::$module::$manager,)+
+            $(pub(crate) $field: crate::engines::$module::$manager,)+
             pairs: Pairs,
             source: Source,
             pub(crate) hash: [HashLanes; Hash::ALL.len()],
@@ -196,7 +196,7 @@ macro_rules! unit {
             pub fn new(features: Features) -> Self {
                 Unit {
                     features,
-                    $($field: millstream_engines::$module::$manager::new(features),)+
+                    $($field: crate::engines::$module::$manager::new(features),)+
                     pairs: Pairs::new(features),
                     source: Source::default(),
                     hash: Hash::ALL.map(|hash| HashLanes::new(features, hash)),

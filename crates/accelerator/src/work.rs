@@ -72,7 +72,7 @@ macro_rules! works {
             },
             /// A cipher that has no lanes in this direction: it works on many blocks of one object.
             Alone(Alone<'a>),
-            $($cipher(millstream_engines::$cipher_in::$cipher_job<'a>),)+
+            $($cipher(crate::engines::$cipher_in::$cipher_job<'a>),)+
             $(
                 $seal(millstream_engines::$aead_in::$aead_job<'a>),
                 $open(millstream_engines::$aead_in::$aead_job<'a>),

@@ -613,6 +613,26 @@ enum millstream_algorithm
      */
     MILLSTREAM_ALGORITHM_XAES256_GCM = 25,
     /**
+     * Fernet. Key: 32 bytes. Nonce: 24, the time in seconds since 1970, big-endian (8), and a random initialisation vector (16). Data: the value with
+     * its padding (PKCS #7), whole blocks of 16. Tag: 32. No associated data. A token is the byte 0x80, nonce, data and tag, in base64. For queues.
+     */
+    MILLSTREAM_ALGORITHM_FERNET = 26,
+    /**
+     * AES-KW (SP 800-38F). Key: 16, 24 or 32 bytes. No nonce, no associated data. Data: the key to wrap, in whole halves of 8 bytes, 16 to
+     * 8192. Tag: 8, with which the wrapped key begins. For queues.
+     */
+    MILLSTREAM_ALGORITHM_AES_KW = 27,
+    /**
+     * AES-KWP (SP 800-38F). As AES-KW, with 8 bytes of data at least. Nonce: where it wraps, the key's length in 4 bytes, big-endian; where it unwraps,
+     * none, and the length is the completion's value. For queues.
+     */
+    MILLSTREAM_ALGORITHM_AES_KWP = 28,
+    /**
+     * FF1 (SP 800-38G). Key: 16, 24 or 32 bytes. Tweak: 0 to 255 bytes, as the initialisation vector. Data: digits of two bytes each, the low one first, at most
+     * 512 bytes. For queues, where `scheme` of the request is the radix, 2 to 65536.
+     */
+    MILLSTREAM_ALGORITHM_AES_FF1 = 29,
+    /**
      * ChaCha20-Poly1305. Key: 32 bytes. Nonce: 12. Tag: 16.
      */
     MILLSTREAM_ALGORITHM_CHACHA20_POLY1305 = 32,
@@ -1239,7 +1259,7 @@ typedef struct millstream_request {
      */
     uint64_t user;
     /**
-     * The scheme of a key pair, as in an operation of a batch.
+     * The scheme of a key pair, as in an operation of a batch; the radix of FF1.
      */
     uint32_t scheme;
     /**

@@ -39,6 +39,18 @@ pub enum Algorithm {
     AesGcmSiv = 0x18,
     /// XAES-256-GCM (C2SP). Key: 32 bytes. Nonce: 24. Tag: 16. Objects are whole, in a queue at most 64 KiB. No streams.
     Xaes256Gcm = 0x19,
+    /// Fernet. Key: 32 bytes. Nonce: 24, the time in seconds since 1970, big-endian (8), and a random initialisation vector (16). Data: the value with
+    /// its padding (PKCS #7), whole blocks of 16. Tag: 32. No associated data. A token is the byte 0x80, nonce, data and tag, in base64. For queues.
+    Fernet = 0x1a,
+    /// AES-KW (SP 800-38F). Key: 16, 24 or 32 bytes. No nonce, no associated data. Data: the key to wrap, in whole halves of 8 bytes, 16 to
+    /// 8192. Tag: 8, with which the wrapped key begins. For queues.
+    AesKw = 0x1b,
+    /// AES-KWP (SP 800-38F). As AES-KW, with 8 bytes of data at least. Nonce: where it wraps, the key's length in 4 bytes, big-endian; where it unwraps,
+    /// none, and the length is the completion's value. For queues.
+    AesKwp = 0x1c,
+    /// FF1 (SP 800-38G). Key: 16, 24 or 32 bytes. Tweak: 0 to 255 bytes, as the initialisation vector. Data: digits of two bytes each, the low one first, at most
+    /// 512 bytes. For queues, where `scheme` of the request is the radix, 2 to 65536.
+    AesFf1 = 0x1d,
     /// ChaCha20-Poly1305. Key: 32 bytes. Nonce: 12. Tag: 16.
     Chacha20Poly1305 = 0x20,
     /// Camellia in ECB mode. Key: 16, 24 or 32 bytes. No initialisation vector. Whole blocks of 16.
@@ -226,6 +238,10 @@ mod tests {
             (Ours::AesSiv, Theirs::AesSiv),
             (Ours::AesGcmSiv, Theirs::AesGcmSiv),
             (Ours::Xaes256Gcm, Theirs::Xaes256Gcm),
+            (Ours::Fernet, Theirs::Fernet),
+            (Ours::AesKw, Theirs::AesKw),
+            (Ours::AesKwp, Theirs::AesKwp),
+            (Ours::AesFf1, Theirs::AesFf1),
             (Ours::Chacha20Poly1305, Theirs::ChaCha20Poly1305),
             (Ours::CamelliaEcb, Theirs::CamelliaEcb),
             (Ours::CamelliaCbc, Theirs::CamelliaCbc),

@@ -45,9 +45,19 @@ pub fn seal(
     match key.aead()? {
         AeadKey::AesGcm(key) => key.seal(nonce, aad, data, tag)?,
         AeadKey::ChaCha20Poly1305(key) => key.seal(nonce, aad, data, tag)?,
+        AeadKey::Fernet(_) | AeadKey::AesKw(_) | AeadKey::AesKwp(_) => return Err(other_tag(key)),
         key => return run(Operation::seal(key, nonce, aad, data), |computed| tag.copy_from_slice(computed)),
     }
     Ok(())
+}
+
+/// Refuses a key of an AEAD whose tags have another length than the place for them.
+#[cold]
+fn other_tag(key: &Key) -> Failure {
+    Failure::Algorithm {
+        given: key.algorithm().name(),
+        takes: "an AEAD with a tag of 16 bytes; open this one with millstream_open_cut(), and seal in a queue",
+    }
 }
 
 /// Returns a whole tag of an AEAD, and refuses other lengths.
@@ -65,6 +75,7 @@ pub fn open(key: &Key, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) ->
     match key.aead()? {
         AeadKey::AesGcm(key) => key.open(nonce, aad, data, tag)?,
         AeadKey::ChaCha20Poly1305(key) => key.open(nonce, aad, data, tag)?,
+        AeadKey::Fernet(_) | AeadKey::AesKw(_) | AeadKey::AesKwp(_) => return Err(other_tag(key)),
         key => return run(Operation::open(key, nonce, aad, data, tag), |_| {}),
     }
     Ok(())

@@ -136,6 +136,21 @@ codes! {
         AesGcmSiv = 0x18 "aes-gcm-siv",
         /// XAES-256-GCM, whose nonce has 24 bytes; words are as long as those of [`Algorithm::AesSiv`] at most.
         Xaes256Gcm = 0x19 "xaes-256-gcm",
+        /// Fernet, an AEAD without associated data. The data is the value with its padding (PKCS #7), in whole blocks of 16 bytes; `iv` is the
+        /// token's time, eight bytes, big-endian, and its initialisation vector, and the tag has 32 bytes. Words are as long as those of
+        /// [`Algorithm::AesSiv`] at most. Base64 and padding are the client's.
+        Fernet = 0x1a "fernet",
+        /// AES-KW, an AEAD without nonce and associated data. The data is the key that is wrapped, in whole halves of a block, two at
+        /// least, and [`ControlWord::MOST_WRAPPED_BYTES`](crate::ControlWord::MOST_WRAPPED_BYTES) at most; the tag is the first half of
+        /// the wrapped key.
+        AesKw = 0x1b "aes-kw",
+        /// AES-KWP. Words are those of [`Algorithm::AesKw`], with one half at least. Where it wraps, `iv` is the key's length in four
+        /// bytes, big-endian, and what stands after the key becomes zeros; where it unwraps, the completion's value is the length.
+        AesKwp = 0x1c "aes-kwp",
+        /// FF1, a cipher that preserves the format. The data is digits, two bytes each, the low one first; `parameter` is the radix, 2 to
+        /// 65536, and `iv` the tweak, of 0 to 255 bytes. A word has at most
+        /// [`ControlWord::MOST_FORMAT_BYTES`](crate::ControlWord::MOST_FORMAT_BYTES).
+        AesFf1 = 0x1d "aes-ff1",
         /// ChaCha20-Poly1305.
         ChaCha20Poly1305 = 0x20 "chacha20-poly1305",
         /// Camellia in ECB mode.
@@ -234,6 +249,6 @@ mod tests {
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 52);
+        assert_eq!(Algorithm::ALL.len(), 56);
     }
 }

@@ -96,8 +96,10 @@ impl Usages {
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => Usages(Usages::SIGN.0 | Usages::VERIFY.0),
             AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm
-            | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr
-            | DesEcb | DesCbc | DesCfb | Rc4 | KasumiF8 => Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0),
+            | Fernet | AesKw | AesKwp | AesFf1 | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc
+            | CamelliaCtr | Sm4Ecb | Sm4Cbc | Sm4Ctr | DesEcb | DesCbc | DesCfb | Rc4 | KasumiF8 => {
+                Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0)
+            }
             Ed25519 | MlDsa44 | MlDsa65 | MlDsa87 => Usages::SIGN,
             X25519 | MlKem512 | MlKem768 | MlKem1024 => Usages::DERIVE,
             P256 | P384 | P521 => Usages(Usages::SIGN.0 | Usages::DERIVE.0),
@@ -113,8 +115,10 @@ impl Usages {
         use Algorithm::*;
         match algorithm {
             AesCtr | AesCfb | CamelliaCtr | Sm4Ctr | DesCfb | Rc4 | KasumiF8 => true,
-            AesEcb | AesCbc | AesXts | AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm | ChaCha20Poly1305
-            | CamelliaEcb | CamelliaCbc | Sm4Ecb | Sm4Cbc | DesEcb | DesCbc => false,
+            AesEcb | AesCbc | AesXts | AesGcm | AesSiv | AesGcmSiv | Xaes256Gcm | Fernet | AesKw | AesKwp
+            | AesFf1 | ChaCha20Poly1305 | CamelliaEcb | CamelliaCbc | Sm4Ecb | Sm4Cbc | DesEcb | DesCbc => {
+                false
+            }
             None | Crc32 | Crc32c | IpChecksum | Random => false,
             Ed25519 | X25519 | P256 | P384 | P521 | Rsa | MlKem512 | MlKem768 | MlKem1024 | MlDsa44
             | MlDsa65 | MlDsa87 => false,
@@ -125,13 +129,13 @@ impl Usages {
 
     /// Returns true for an AEAD whose nonces an accelerator can make.
     pub const fn has_made_nonces(algorithm: Algorithm) -> bool {
-        matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+        matches!(algorithm, Algorithm::AesGcm | Algorithm::AesGcmSiv | Algorithm::ChaCha20Poly1305)
     }
 
     /// Returns true for an AEAD that a nonce breaks which comes twice under one key. AES-SIV and AES-GCM-SIV show by it only which
     /// messages are equal.
     pub const fn depends_on_nonces(algorithm: Algorithm) -> bool {
-        Usages::has_made_nonces(algorithm) || matches!(algorithm, Algorithm::Xaes256Gcm)
+        matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305 | Algorithm::Xaes256Gcm)
     }
 
     /// Checks that a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces,
@@ -217,7 +221,7 @@ impl fmt::Display for UsageError {
                 "who may seal under any nonce can decrypt too: give the key both usages, or have the accelerator make its nonces",
             ),
             UsageError::Nonces => {
-                f.write_str("an accelerator makes nonces for aes-gcm and chacha20-poly1305 only: give them")
+                f.write_str("an accelerator makes nonces for aes-gcm, aes-gcm-siv and chacha20-poly1305 only: give them")
             }
         }
     }

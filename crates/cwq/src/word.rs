@@ -132,9 +132,14 @@ impl ControlWord {
     pub const MOST_RESULT_BYTES: u16 = 5 * 1024;
     /// The longest message that is signed as it is. Of a longer one the client signs a digest.
     pub const MOST_SIGNED_BYTES: u32 = 64 << 10;
-    /// The most bytes of data, and of associated data, of a word under an AEAD that takes an object as a whole only: AES-SIV, AES-GCM-SIV
-    /// and XAES-256-GCM. Such a word is executed at once.
+    /// The most bytes of data, and of associated data, of a word under an AEAD that takes an object as a whole only: AES-SIV, AES-GCM-SIV,
+    /// XAES-256-GCM and Fernet. Such a word is executed at once.
     pub const MOST_WHOLE_BYTES: u32 = 64 << 10;
+    /// The most bytes of a key that a word under AES-KW or AES-KWP wraps. A key is one chain of blocks, so it takes longer than other
+    /// data.
+    pub const MOST_WRAPPED_BYTES: u32 = 8 << 10;
+    /// The most bytes of digits of a word under FF1: 256 digits. The time grows with the square of their number.
+    pub const MOST_FORMAT_BYTES: u32 = 512;
     /// The most random bytes of one word, which is executed at once.
     pub const MOST_RANDOM_BYTES: u32 = 64 << 10;
     /// Bytes in a control word.

@@ -9,9 +9,13 @@ use millstream_accelerator::{
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
 use millstream_engines::aead::Aead;
+use millstream_engines::aes::Cbc;
 use millstream_engines::crc::{Crc32, Crc32c};
+use millstream_engines::ff1::{Ff1Lanes, KeyedFf1Job};
 use millstream_engines::hash::{Hash, Hasher};
+use millstream_engines::hmac::HmacKey;
 use millstream_engines::ipsum::IpChecksum;
+use millstream_engines::keywrap::{Form, KeyWrap};
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
@@ -203,6 +207,7 @@ impl Case {
     pub fn completion_value(&self) -> u32 {
         match self.opcode {
             Opcode::Checksum | Opcode::CopyChecksum => self.value,
+            Opcode::Aead if self.status == Status::Ok && self.reverse => self.value,
             Opcode::PartialHash if !self.last => self.state.len() as u32,
             _ if self.is_long() && self.status == Status::Ok => self.state.len() as u32,
             _ if self.status != Status::Ok || self.reverse => 0,
@@ -328,6 +333,10 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
                 let (bearer, direction) = ((number(4) >> 27) as u8, (number(4) >> 26) as u8 & 1);
                 Operation::kasumi_f8(key, number(0), bearer, direction, data(), bits)
             }
+            Key::AesFf1(key) if case.reverse => {
+                Operation::decrypt_digits(key, case.parameter, &case.iv, data())
+            }
+            Key::AesFf1(key) => Operation::encrypt_digits(key, case.parameter, &case.iv, data()),
             key if case.reverse => Operation::decrypt(key.as_cipher().expect("a cipher's"), &case.iv, data()),
             key => Operation::encrypt(key.as_cipher().expect("a cipher's"), &case.iv, data()),
         },
@@ -436,7 +445,7 @@ impl Outcome {
             let whole = case.mac.len().max(self.tag.len() * usize::from(case.mac.is_empty()));
             assert_eq!(self.tag[..whole], case.mac, "tag: {case:?}");
         }
-        if matches!(case.opcode, Opcode::Checksum | Opcode::CopyChecksum) {
+        if matches!(case.opcode, Opcode::Checksum | Opcode::CopyChecksum | Opcode::Aead) {
             assert_eq!(self.value, case.value, "{case:?}");
         }
         // A long public key has no place here.
@@ -453,6 +462,15 @@ impl Outcome {
 pub fn direct_cipher(key: &Key, reverse: bool, iv: &[u8], parameter: u32, data: &mut [u8]) {
     let direction = if reverse { Direction::Decrypt } else { Direction::Encrypt };
     let mut iv = iv.to_vec();
+    if let Key::AesFf1(key) = key {
+        let mut job = KeyedFf1Job::new(key, parameter, &iv, InOut::in_place(data));
+        if reverse {
+            Ff1Lanes::new(features()).decrypt(&mut [&mut job]);
+        } else {
+            Ff1Lanes::new(features()).encrypt(&mut [&mut job]);
+        }
+        return job.result.expect("digits of the radix");
+    }
     let bits = 8 * data.len() - (parameter & 7) as usize;
     let data = InOut::in_place(data);
     let first = |iv: &[u8]| -> [u8; 16] { iv.try_into().expect("16 bytes") };
@@ -500,6 +518,32 @@ pub fn answer(case: &mut Case) {
         }
         Opcode::Cipher => {
             direct_cipher(keys.key(), case.reverse, &case.iv, case.parameter, &mut case.output);
+        }
+        Opcode::Aead if case.algorithm == Algorithm::Fernet => {
+            let key: &[u8; 32] = case.key[..].try_into().expect("32 bytes");
+            let (time, iv) = case.iv.split_at(8);
+            Cbc::new(features, &key[16..]).expect("16 bytes").pass(
+                Direction::Encrypt,
+                &mut iv.to_vec(),
+                InOut::in_place(&mut case.output),
+            );
+            let token = [&[0x80], time, iv, &case.output].concat();
+            case.mac = HmacKey::new(features, Hash::Sha256, &key[..16]).sign(&token).to_vec();
+        }
+        Opcode::Aead if matches!(case.algorithm, Algorithm::AesKw | Algorithm::AesKwp) => {
+            let form = if case.algorithm == Algorithm::AesKw { Form::Kw } else { Form::Kwp };
+            let len =
+                case.iv.first_chunk().map_or(case.source.len(), |len| u32::from_be_bytes(*len) as usize);
+            let mut wrapped = vec![0; case.source.len() + 8];
+            let key = KeyWrap::new(features, form, &case.key).expect("a good key");
+            key.wrap(&case.source[..len], &mut wrapped).expect("a length that fits");
+            (case.mac, case.output) = (wrapped[..8].to_vec(), wrapped[8..].to_vec());
+            if case.reverse {
+                // The length is what comes of it.
+                case.source[len..].fill(0);
+                case.iv.clear();
+                case.value = if form == Form::Kwp { len as u32 } else { 0 };
+            }
         }
         Opcode::Aead => {
             let data = InOut::in_place(&mut case.output);
@@ -660,13 +704,12 @@ pub fn answer(case: &mut Case) {
 pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
     use Algorithm::*;
     match algorithm {
-        AesEcb | AesCbc | AesCtr | AesCfb | AesGcm | AesCmac | CamelliaEcb | CamelliaCbc | CamelliaCtr => {
-            &[16, 24, 32]
-        }
+        AesEcb | AesCbc | AesCtr | AesCfb | AesGcm | AesCmac | AesKw | AesKwp | AesFf1 | CamelliaEcb
+        | CamelliaCbc | CamelliaCtr => &[16, 24, 32],
         AesXts => &[32, 64],
         AesSiv => &[32, 48, 64],
         AesGcmSiv => &[16, 32],
-        Xaes256Gcm => &[32],
+        Xaes256Gcm | Fernet => &[32],
         ChaCha20Poly1305 | Ed25519 | X25519 | P256 | MlDsa44 | MlDsa65 | MlDsa87 => &[32],
         MlKem512 | MlKem768 | MlKem1024 => &[64],
         P384 => &[48],
@@ -690,6 +733,9 @@ pub fn every_kind() -> Vec<Case> {
         Algorithm::AesSiv,
         Algorithm::AesGcmSiv,
         Algorithm::Xaes256Gcm,
+        Algorithm::Fernet,
+        Algorithm::AesKw,
+        Algorithm::AesKwp,
     ];
     let encrypts = |algorithm| Usages::of(algorithm).contains(Usages::ENCRYPT);
     let ciphers = Algorithm::ALL.iter().copied().filter(|a| encrypts(*a) && !aeads.contains(a));
@@ -701,7 +747,7 @@ pub fn every_kind() -> Vec<Case> {
     for reverse in [false, true] {
         for algorithm in ciphers.clone() {
             kinds.push(Case { algorithm, reverse, ..Case::new("", Cipher) });
-            if algorithm != Algorithm::KasumiF8 {
+            if !matches!(algorithm, Algorithm::KasumiF8 | Algorithm::AesFf1) {
                 let opcode = if reverse { MacThenDecrypt } else { EncryptThenMac };
                 kinds.push(Case { algorithm, ..Case::new("", opcode) });
             }
@@ -751,11 +797,13 @@ pub fn every_kind() -> Vec<Case> {
 
 /// A case of a kind, with random arguments of about that length, and its answer.
 pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
-    use Algorithm::{AesGcmSiv, AesSiv, Xaes256Gcm};
+    use Algorithm::{AesGcmSiv, AesSiv, Fernet, Xaes256Gcm};
     let mut case = kind.clone();
     let block = match case.algorithm {
         Algorithm::AesEcb | Algorithm::AesCbc | Algorithm::CamelliaEcb | Algorithm::CamelliaCbc => 16,
-        Algorithm::Sm4Ecb | Algorithm::Sm4Cbc => 16,
+        Algorithm::Sm4Ecb | Algorithm::Sm4Cbc | Algorithm::Fernet => 16,
+        Algorithm::AesKw | Algorithm::AesKwp => 8,
+        Algorithm::AesFf1 => 2,
         Algorithm::DesEcb | Algorithm::DesCbc => 8,
         _ => 1,
     };
@@ -765,7 +813,9 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Algorithm::AesGcm => pick(&[12, 12, 12, 1, 8, 16, 128]),
         Algorithm::ChaCha20Poly1305 | Algorithm::AesGcmSiv => 12,
         Algorithm::AesSiv => pick(&[0, 0, 3, 12, 16]),
-        Algorithm::Xaes256Gcm => 24,
+        Algorithm::Xaes256Gcm | Algorithm::Fernet => 24,
+        Algorithm::AesKwp => 4,
+        Algorithm::AesFf1 => pick(&[0, 0, 5, 11, 16, 40, 255]),
         Algorithm::AesCbc | Algorithm::AesCtr | Algorithm::AesCfb | Algorithm::AesXts => 16,
         Algorithm::CamelliaCbc | Algorithm::CamelliaCtr | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => 16,
         Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::KasumiF8 | Algorithm::KasumiF9 => 8,
@@ -810,9 +860,17 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Opcode::Sign => len.min(66),
         Opcode::Decrypt => len.min(20),
         Opcode::Random => len.min(ControlWord::MOST_RANDOM_BYTES as usize),
+        Opcode::Aead if case.algorithm == Fernet => len.clamp(16, ControlWord::MOST_WHOLE_BYTES as usize),
         Opcode::Aead if matches!(case.algorithm, AesSiv | AesGcmSiv | Xaes256Gcm) => {
             len.min(ControlWord::MOST_WHOLE_BYTES as usize)
         }
+        Opcode::Aead if case.algorithm == Algorithm::AesKw => {
+            len.clamp(16, ControlWord::MOST_WRAPPED_BYTES as usize)
+        }
+        Opcode::Aead if case.algorithm == Algorithm::AesKwp => {
+            len.clamp(8, ControlWord::MOST_WRAPPED_BYTES as usize)
+        }
+        _ if case.algorithm == Algorithm::AesFf1 => len.clamp(12, ControlWord::MOST_FORMAT_BYTES as usize),
         _ => len,
     };
     case.source = random.bytes(len + case.clear);
@@ -821,6 +879,16 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
             let last = u32::from_be_bytes(case.iv[4..].try_into().expect("four bytes")) & !((1 << 26) - 1);
             case.iv[4..].copy_from_slice(&last.to_be_bytes());
             case.parameter = if len > 0 { random.below(8) as u32 } else { 0 };
+        }
+        Algorithm::AesKwp => {
+            let key_len = len as u32 - random.below(8) as u32;
+            case.iv = key_len.to_be_bytes().to_vec();
+        }
+        Algorithm::AesFf1 => {
+            case.parameter = [10, 36, 256, 1 << 16][random.below(4)];
+            for digit in case.source.as_chunks_mut::<2>().0 {
+                *digit = ((u32::from(u16::from_le_bytes(*digit)) % case.parameter) as u16).to_le_bytes();
+            }
         }
         Algorithm::KasumiF9 => {
             case.parameter = if len > 0 { random.below(8) as u32 } else { 0 } | (random.below(2) as u32) << 8;
@@ -831,6 +899,8 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     let mac_len = match case.opcode {
         Opcode::Hmac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => 4 + random.below(digest - 3),
         Opcode::Aead if case.algorithm == Algorithm::AesGcm => [4, 8, 12, 13, 14, 15, 16][random.below(7)],
+        Opcode::Aead if case.algorithm == Fernet => 32,
+        Opcode::Aead if case.algorithm == Algorithm::AesKw || case.algorithm == Algorithm::AesKwp => 8,
         Opcode::Aead => 16,
         Opcode::Mac => match case.algorithm {
             Algorithm::AesCmac => 4 + random.below(13),
@@ -840,7 +910,8 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         _ => 0,
     };
     case.mac = vec![0; mac_len];
-    if matches!(case.opcode, Opcode::Aead | Opcode::Decrypt) {
+    let has_no_aad = matches!(case.algorithm, Fernet | Algorithm::AesKw | Algorithm::AesKwp);
+    if matches!(case.opcode, Opcode::Aead | Opcode::Decrypt) && !has_no_aad {
         let aad_len = random.below(70);
         case.aad = random.bytes(aad_len);
     }

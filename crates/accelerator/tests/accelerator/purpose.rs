@@ -29,7 +29,7 @@ const KEY: u32 = 768;
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = match algorithm {
         Algorithm::AesXts | Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => 32,
-        Algorithm::AesSiv | Algorithm::Xaes256Gcm => 32,
+        Algorithm::AesSiv | Algorithm::Xaes256Gcm | Algorithm::Fernet => 32,
         Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => 32,
         Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => 64,
         Algorithm::P384 => 48,
@@ -51,13 +51,16 @@ fn is_aead(algorithm: Algorithm) -> bool {
 
 /// True for an AEAD that takes an object as a whole only.
 fn comes_whole(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::AesSiv | Algorithm::AesGcmSiv | Algorithm::Xaes256Gcm)
+    use Algorithm::{AesGcmSiv, AesKw, AesKwp, AesSiv, Fernet, Xaes256Gcm};
+    matches!(algorithm, AesSiv | AesGcmSiv | Xaes256Gcm | Fernet | AesKw | AesKwp)
 }
 
 /// Bytes of a whole tag under a key of the algorithm; 0 where there is none.
 fn tag_len(algorithm: Algorithm) -> u8 {
     match algorithm {
         Algorithm::AesCmac | Algorithm::Md5 => 16,
+        Algorithm::Fernet => 32,
+        Algorithm::AesKw | Algorithm::AesKwp => 8,
         _ if is_aead(algorithm) => 16,
         Algorithm::DesMac => 8,
         Algorithm::KasumiF9 => 4,
@@ -77,7 +80,8 @@ fn iv_len(algorithm: Algorithm) -> u8 {
         AesCbc | AesCtr | AesCfb | AesXts | CamelliaCbc | CamelliaCtr | Sm4Cbc | Sm4Ctr => 16,
         DesCbc | DesCfb | KasumiF8 | KasumiF9 => 8,
         AesGcm | AesGcmSiv | ChaCha20Poly1305 => 12,
-        Xaes256Gcm => 24,
+        Xaes256Gcm | Fernet => 24,
+        AesKwp => 4,
         _ => 0,
     }
 }
@@ -115,7 +119,8 @@ impl Asked {
         let is_hmac =
             opcode == Opcode::Hmac || opcode == Opcode::PartialMac && algorithm != Algorithm::AesCmac;
         let is_piece = matches!(opcode, Opcode::PartialMac | Opcode::PartialAead);
-        let iv_len = iv_len(algorithm);
+        // A key that is unwrapped tells its length itself.
+        let iv_len = if algorithm == Algorithm::AesKwp && reverse { 0 } else { iv_len(algorithm) };
         ControlWord {
             opcode: opcode as u8,
             algorithm: if is_hmac { 0 } else { algorithm as u8 },
@@ -130,6 +135,7 @@ impl Asked {
             source: if source_len > 0 { SOURCE } else { 0 },
             source_len,
             destination: if has_output { DESTINATION } else { 0 },
+            parameter: if algorithm == Algorithm::AesFf1 { 1 << 16 } else { 0 },
             tag: 5,
             ..ControlWord::default()
         }
@@ -185,7 +191,7 @@ fn all_that_can_be_asked() -> Vec<Asked> {
         if Usages::has_made_nonces(algorithm) {
             all.push(Asked { makes_nonce: true, ..base });
         }
-        if is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 {
+        if is_cipher(algorithm) && !matches!(algorithm, Algorithm::KasumiF8 | Algorithm::AesFf1) {
             for (opcode, reverse) in [(Opcode::EncryptThenMac, false), (Opcode::MacThenDecrypt, true)] {
                 for mac_len in [4, 12, 32] {
                     all.push(Asked { opcode, hash: Algorithm::Sha256, reverse, mac_len, ..base });
@@ -199,7 +205,7 @@ fn all_that_can_be_asked() -> Vec<Asked> {
 /// The opcode for pieces of what another does at once.
 fn in_pieces(opcode: Opcode, algorithm: Algorithm) -> Option<Opcode> {
     match opcode {
-        Opcode::Aead => Usages::has_made_nonces(algorithm).then_some(Opcode::PartialAead),
+        Opcode::Aead => (!comes_whole(algorithm)).then_some(Opcode::PartialAead),
         Opcode::Hmac => Some(Opcode::PartialMac),
         Opcode::Mac if algorithm == Algorithm::AesCmac => Some(Opcode::PartialMac),
         _ => None,
@@ -298,6 +304,9 @@ fn compare<A: Arena + Clone>(station: &mut Station<A>, asked: &Asked, key: For, 
     let word = ControlWord { key: first.to_bits(), mac_key: handle, ..asked.word() };
     // No tag that was written before is the right one.
     station.arena.write(MAC, &[0xa5; 64]);
+    if asked.algorithm == Algorithm::AesKwp {
+        station.arena.write(IV, &48_u32.to_be_bytes());
+    }
     // A point of a large order, for those that agree with it.
     station.arena.write(SOURCE, &[9; 32]);
     let (status, changed) = execute(station, &word);

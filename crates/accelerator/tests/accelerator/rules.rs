@@ -181,6 +181,16 @@ const BREAKS: &[Breaks] = &[
     (Status::Algorithm, Opcode::Checksum, "a hash", |w| w.algorithm = Algorithm::Sha1 as u8),
     (Status::Algorithm, Opcode::CopyChecksum, "none", |w| w.algorithm = 0),
     (Status::Algorithm, Opcode::EncryptThenMac, "F8", |w| w.algorithm = Algorithm::KasumiF8 as u8),
+    (Status::Algorithm, Opcode::EncryptThenMac, "FF1", |w| w.algorithm = Algorithm::AesFf1 as u8),
+    (Status::Parameter, Opcode::Cipher, "no radix", |w| w.algorithm = Algorithm::AesFf1 as u8),
+    (Status::Parameter, Opcode::Cipher, "a radix of one", |w| {
+        (w.algorithm, w.parameter) = (Algorithm::AesFf1 as u8, 1);
+    }),
+    (Status::Parameter, Opcode::Cipher, "a radix above 65536", |w| {
+        (w.algorithm, w.parameter) = (Algorithm::AesFf1 as u8, 65537);
+    }),
+    (Status::Reserved, Opcode::Aead, "associated data of a key", |w| w.algorithm = Algorithm::AesKwp as u8),
+    (Status::Reserved, Opcode::Aead, "associated data of a token", |w| w.algorithm = Algorithm::Fernet as u8),
     (Status::Algorithm, Opcode::EncryptThenMac, "no hash", |w| w.hash = 0),
     (Status::Algorithm, Opcode::MacThenDecrypt, "an AEAD", |w| w.algorithm = Algorithm::AesGcm as u8),
     (Status::Flags, Opcode::Null, "a flag without a name", |w| w.flags = NO_FLAG),
@@ -547,6 +557,24 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
         (Algorithm::AesGcmSiv, 16, ControlWord { iv_len: 13, ..good(Opcode::Aead) }, Status::IvLength),
         (Algorithm::Xaes256Gcm, 32, good(Opcode::Aead), Status::IvLength),
         (Algorithm::AesSiv, 32, ControlWord { mac_len: 12, ..good(Opcode::Aead) }, Status::MacLength),
+        (
+            Algorithm::Fernet,
+            32,
+            ControlWord { mac_len: 32, aad_len: 0, ..good(Opcode::Aead) },
+            Status::IvLength,
+        ),
+        (
+            Algorithm::AesKw,
+            16,
+            ControlWord { mac_len: 16, aad_len: 0, ..good(Opcode::Aead) },
+            Status::MacLength,
+        ),
+        (
+            Algorithm::AesFf1,
+            16,
+            ControlWord { parameter: 10, source_len: 10, ..good(Opcode::Cipher) },
+            Status::DataLength,
+        ),
         (Algorithm::ChaCha20Poly1305, 32, ControlWord { iv_len: 11, ..good(Opcode::Aead) }, Status::IvLength),
         (
             Algorithm::AesXts,
@@ -614,6 +642,31 @@ fn each_rule_has_its_status_and_nothing_changes() {
     // Policies are tested in `grants.rs`.
     let rules = rules.filter(|status| **status != Status::Policy).map(|status| *status as u16);
     assert_eq!(provoked, rules.collect());
+}
+
+/// Words whose time grows faster than their length are short: keys that are wrapped, and digits.
+#[test]
+fn chains_and_digits_have_shorter_words() {
+    const WRAPPED: u32 = ControlWord::MOST_WRAPPED_BYTES;
+    const FORMAT: u32 = ControlWord::MOST_FORMAT_BYTES;
+    let key = ControlWord { mac: 700, mac_len: 8, aad_len: 0, iv_len: 0, ..good(Opcode::Aead) };
+    let digits = ControlWord { parameter: 1 << 16, ..good(Opcode::Cipher) };
+    for (algorithm, most, word) in [(Algorithm::AesKw, WRAPPED, key), (Algorithm::AesFf1, FORMAT, digits)] {
+        for (len, status) in [(most, Status::Ok), (most + 8, Status::DataLength)] {
+            let mut station = station(Arc::new(LocalArena::new(8 * WRAPPED)));
+            let word = ControlWord {
+                algorithm: algorithm as u8,
+                flags: Flags::KEY_IN_ARENA,
+                key: 800,
+                key_len: 16,
+                source: 2 * WRAPPED,
+                source_len: len,
+                destination: 1024,
+                ..word
+            };
+            assert_eq!(execute(&mut station, &word), (status, status == Status::Ok), "{algorithm:?} {len}");
+        }
+    }
 }
 
 /// Spans that end where the arena ends are inside it, and so are empty ones.

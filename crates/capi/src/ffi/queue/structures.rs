@@ -88,7 +88,7 @@ pub struct Request {
     pub reserved: [u8; 2],
     /// The caller's own value, which comes back with the end.
     pub user: u64,
-    /// The scheme of a key pair, as in an operation of a batch.
+    /// The scheme of a key pair, as in an operation of a batch; the radix of FF1.
     pub scheme: u32,
     /// 0.
     pub reserved_too: u32,
