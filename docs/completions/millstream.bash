@@ -2937,7 +2937,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__key__subcmd__generate)
-            opts="-b -o -T -K -h -V --bits --output --form --token --token-key --usages --exportable --id --pin-file --store --help --version aes aes-siv hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f"
+            opts="-b -o -T -K -h -V --bits --output --form --token --token-key --usages --exportable --id --pin-file --store --help --version aes aes-siv fernet hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3150,7 +3150,7 @@ _millstream_words() {
             fi
             case "${prev}" in
                 --raw)
-                    COMPREPLY=($(compgen -W "aes aes-siv hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "aes aes-siv fernet hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
                     return 0
                     ;;
                 --token)
@@ -3226,7 +3226,7 @@ _millstream_words() {
             fi
             case "${prev}" in
                 --raw)
-                    COMPREPLY=($(compgen -W "aes aes-siv hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "aes aes-siv fernet hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
                     return 0
                     ;;
                 --token)
@@ -3318,7 +3318,7 @@ _millstream_words() {
             fi
             case "${prev}" in
                 --raw)
-                    COMPREPLY=($(compgen -W "aes aes-siv hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "aes aes-siv fernet hmac chacha20-poly1305 p-256 p-384 p-521 ed25519 x25519 rsa ml-kem-512 ml-kem-768 ml-kem-1024 ml-dsa-44 ml-dsa-65 ml-dsa-87 slh-dsa-sha2-128s slh-dsa-sha2-128f slh-dsa-sha2-192s slh-dsa-sha2-192f slh-dsa-sha2-256s slh-dsa-sha2-256f slh-dsa-shake-128s slh-dsa-shake-128f slh-dsa-shake-192s slh-dsa-shake-192f slh-dsa-shake-256s slh-dsa-shake-256f" -- "${cur}"))
                     return 0
                     ;;
                 --token)

@@ -510,6 +510,7 @@ raw\:"The bytes of the key alone"))' \
 '--version[Print version]' \
 ':kind -- The kind of key:((aes\:"AES\: 128, 192 or 256 bits"
 aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
+fernet\:"Fernet, for tokens\: 256 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -542,6 +543,7 @@ slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 _arguments "${_arguments_options[@]}" : \
 '--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
 aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
+fernet\:"Fernet, for tokens\: 256 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -639,6 +641,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
 aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
+fernet\:"Fernet, for tokens\: 256 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"
@@ -683,6 +686,7 @@ slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 _arguments "${_arguments_options[@]}" : \
 '(-T --token)--raw=[The kind of key, if the file holds its bytes alone]:KIND:((aes\:"AES\: 128, 192 or 256 bits"
 aes-siv\:"AES-SIV, deterministic\: 256, 384 or 512 bits"
+fernet\:"Fernet, for tokens\: 256 bits"
 hmac\:"HMAC\: 128 to 8192 bits, in whole bytes"
 chacha20-poly1305\:"ChaCha20-Poly1305\: 256 bits"
 p-256\:"ECDSA and ECDH on P-256"

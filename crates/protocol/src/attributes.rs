@@ -95,7 +95,7 @@ pub mod usage {
     pub fn of_kind(kind: &str) -> u32 {
         match kind {
             "aes" => ENCRYPT | DECRYPT | SIGN | VERIFY | WRAP | UNWRAP,
-            "chacha20-poly1305" | "aes-siv" | "aes-xts" | "3des" => ENCRYPT | DECRYPT,
+            "chacha20-poly1305" | "aes-siv" | "fernet" | "aes-xts" | "3des" => ENCRYPT | DECRYPT,
             "hmac" | "p-256" | "p-384" | "p-521" => SIGN | VERIFY | DERIVE,
             "ed25519" => SIGN | VERIFY,
             "x25519" | "hkdf" | "ml-kem-512" | "ml-kem-768" | "ml-kem-1024" => DERIVE,

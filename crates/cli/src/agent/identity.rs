@@ -113,6 +113,7 @@ impl Signing {
             Kind::X25519
             | Kind::Aes
             | Kind::AesSiv
+            | Kind::Fernet
             | Kind::Hmac
             | Kind::ChaCha20Poly1305
             | Kind::MlKem512

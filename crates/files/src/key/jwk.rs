@@ -97,7 +97,7 @@ fn member(jwk: &Value, name: &str) -> Result<Secret, Error> {
 pub(super) fn write(features: Features, key: &Key) -> Result<Secret, Error> {
     let mut text = Text::new();
     match key.kind {
-        Kind::Aes | Kind::AesSiv | Kind::Hmac | Kind::ChaCha20Poly1305 => {
+        Kind::Aes | Kind::AesSiv | Kind::Fernet | Kind::Hmac | Kind::ChaCha20Poly1305 => {
             text.plain("kty", "oct");
             text.bytes("k", &key.secret);
         }

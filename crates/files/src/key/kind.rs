@@ -12,6 +12,8 @@ pub enum Kind {
     Aes,
     /// AES-SIV, 256, 384 or 512 bits.
     AesSiv,
+    /// Fernet, 256 bits: 128 for signing and 128 for encryption.
+    Fernet,
     /// HMAC, 128 to 8192 bits in whole bytes.
     Hmac,
     /// ChaCha20-Poly1305, 256 bits.
@@ -46,9 +48,10 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 28] = [
+    pub const ALL: [Kind; 29] = [
         Kind::Aes,
         Kind::AesSiv,
+        Kind::Fernet,
         Kind::Hmac,
         Kind::ChaCha20Poly1305,
         Kind::P256,
@@ -82,6 +85,7 @@ impl Kind {
         match self {
             Kind::Aes => "aes",
             Kind::AesSiv => "aes-siv",
+            Kind::Fernet => "fernet",
             Kind::Hmac => "hmac",
             Kind::ChaCha20Poly1305 => "chacha20-poly1305",
             Kind::P256 => "p-256",
@@ -107,7 +111,7 @@ impl Kind {
 
     /// Returns true for kinds whose keys have a public part.
     pub fn is_pair(self) -> bool {
-        !matches!(self, Kind::Aes | Kind::AesSiv | Kind::Hmac | Kind::ChaCha20Poly1305)
+        !matches!(self, Kind::Aes | Kind::AesSiv | Kind::Fernet | Kind::Hmac | Kind::ChaCha20Poly1305)
     }
 
     /// Returns the curve of NIST that the kind is of.

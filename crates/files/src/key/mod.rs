@@ -121,7 +121,7 @@ impl Key {
             Kind::Aes => length([16, 24, 32].contains(&secret.len()), "16, 24 or 32")?,
             Kind::AesSiv => length([32, 48, 64].contains(&secret.len()), "32, 48 or 64")?,
             Kind::Hmac => length((16..=1024).contains(&secret.len()), "16 to 1024")?,
-            Kind::ChaCha20Poly1305 => length(secret.len() == 32, "32")?,
+            Kind::Fernet | Kind::ChaCha20Poly1305 => length(secret.len() == 32, "32")?,
             Kind::Ed25519 | Kind::X25519 => length(secret.len() == 32, "32")?,
             Kind::P256 | Kind::P384 | Kind::P521 => {
                 let curve = kind.curve().expect("these kinds have a curve");
@@ -178,7 +178,9 @@ impl Key {
             Kind::Aes => (&[128, 192, 256], 256),
             Kind::AesSiv => (&[256, 384, 512], 512),
             Kind::Hmac => (&[], 256),
-            Kind::ChaCha20Poly1305 | Kind::P256 | Kind::Ed25519 | Kind::X25519 => (&[256], 256),
+            Kind::Fernet | Kind::ChaCha20Poly1305 | Kind::P256 | Kind::Ed25519 | Kind::X25519 => {
+                (&[256], 256)
+            }
             Kind::P384 => (&[384], 384),
             Kind::P521 => (&[521], 521),
             Kind::Rsa => (&[2048, 3072, 4096], 3072),

@@ -11,6 +11,8 @@ pub(super) enum Kind {
     Aes,
     /// AES-SIV, deterministic: 256, 384 or 512 bits
     AesSiv,
+    /// Fernet, for tokens: 256 bits
+    Fernet,
     /// HMAC: 128 to 8192 bits, in whole bytes
     Hmac,
     /// ChaCha20-Poly1305: 256 bits
@@ -92,6 +94,7 @@ impl From<Kind> for KeyKind {
         match kind {
             Kind::Aes => KeyKind::Aes,
             Kind::AesSiv => KeyKind::AesSiv,
+            Kind::Fernet => KeyKind::Fernet,
             Kind::Hmac => KeyKind::Hmac,
             Kind::ChaCha20Poly1305 => KeyKind::ChaCha20Poly1305,
             Kind::P256 => KeyKind::P256,
