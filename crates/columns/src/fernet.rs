@@ -141,10 +141,10 @@ impl fmt::Debug for Fernet {
 }
 
 /// The characters of the token for a value: a head of 25 bytes, padding to whole blocks, and a tag of 32, in base64.
-fn token_len(bytes: usize) -> usize {
+pub(crate) fn token_len(bytes: usize) -> usize {
     (25 + (bytes / 16 + 1) * 16 + 32).div_ceil(3) * 4
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

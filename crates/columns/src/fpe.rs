@@ -16,7 +16,7 @@ use crate::results::{Collected, Content};
 use crate::spread::{Failures, OnError, WINDOW};
 use crate::values::{Beside, Parameter, Values};
 
-const TWEAK: &str = "the tweak";
+pub(crate) const TWEAK: &str = "the tweak";
 
 /// A key of FF1 with an alphabet, for columns. Zeroised on drop.
 ///

@@ -1,6 +1,12 @@
 //! Columns under keys that are elsewhere: each value passes through a queue as an operation of its own, and the key stays on the
 //! accelerator's side of it.
 
+#[cfg(feature = "ff1")]
+mod digits;
+mod naming;
+mod spans;
+mod tokens;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use arrow_data::ArrayData;
 use millstream::cwq::{Algorithm, Status, Usages};
 use millstream::hash::Hash;
-use millstream::isolated::token::{Attributes, Pin};
-use millstream::isolated::{Attach, Service};
+use millstream::isolated::Attach;
+use millstream::isolated::token::Pin;
 use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Nonces, Queue, Refusal, Request, Ticket};
 use zeroize::Zeroizing;
 
@@ -20,6 +26,7 @@ use crate::sealed::{AAD, Open, TAG, open_column};
 use crate::spread::{Failures, OnError};
 use crate::text::Encoding;
 use crate::values::{Parameter, Values};
+use naming::{algorithm, find, isolated};
 
 /// Bytes of a nonce that an accelerator makes.
 const NONCE: usize = 12;
@@ -30,12 +37,12 @@ const DEPTH: usize = 256;
 /// Bytes for which a buffer has room at least, so that it serves for other values, too.
 const ROOM: usize = 128;
 
-/// A key behind a queue, for columns: AES-GCM, ChaCha20-Poly1305, AES-SIV or an HMAC.
+/// A key behind a queue, for columns: AES-GCM, ChaCha20-Poly1305, AES-GCM-SIV, AES-SIV, an HMAC, FF1 or Fernet.
 ///
 /// With [`Isolated::attach`] the key is one of a token of the running service. This process names it, and never has its bytes; its
 /// worker makes the nonces, which AES-SIV has none of. As long as this process may use the key, it can have any number of values sealed or
-/// signed: who takes over this process can try a dictionary of values under the key of an HMAC or of AES-SIV. The policy's
-/// `total_operations` bounds that.
+/// signed: who takes over this process can try a dictionary of values under the key of an HMAC, of AES-SIV or of FF1. The policy's
+/// `key_uses` and `uses` bound that.
 ///
 /// ```
 /// use arrow_array::{Array, StringArray};
@@ -76,8 +83,26 @@ impl Isolated {
     /// # Errors
     /// [`Error::Name`] when no key, or more than one, is meant; [`Error::Isolated`] when the service can not be reached or refuses.
     pub fn attach(options: &Attach, name: &str, pin: &[u8], hash: Hash) -> Result<Self, Error> {
+        Isolated::load(options, name, pin, |kind| algorithm(kind, hash))
+    }
+
+    /// Attaches to the service as [`Isolated::attach`], and loads the key for an algorithm: one of kind `aes` is also for
+    /// [`Algorithm::AesGcmSiv`] and [`Algorithm::AesFf1`].
+    ///
+    /// # Errors
+    /// The errors of [`Isolated::attach`]; [`Error::Isolated`] also when the algorithm takes no keys of that kind.
+    pub fn attach_for(options: &Attach, name: &str, pin: &[u8], algorithm: Algorithm) -> Result<Self, Error> {
+        Isolated::load(options, name, pin, |_| Some(algorithm))
+    }
+
+    fn load(
+        options: &Attach,
+        name: &str,
+        pin: &[u8],
+        algorithm: impl FnOnce(&str) -> Option<Algorithm>,
+    ) -> Result<Self, Error> {
         let (token, object, attributes) = find(options, name)?;
-        let algorithm = algorithm(&attributes.kind, hash).ok_or_else(|| {
+        let algorithm = algorithm(&attributes.kind).ok_or_else(|| {
             Error::name(name, format!("it is of kind {}, which is not for columns", attributes.kind))
         })?;
         let accelerator = Attach { depth: DEPTH, ..options.clone() }.attach().map_err(isolated)?;
@@ -247,8 +272,10 @@ impl Isolated {
                 rule: "an isolated key of AES-SIV takes associated data: give some, which may have no bytes",
             }),
             Algorithm::AesSiv => Ok(Layout::TagText),
-            _ if !self.is_of_hmac() => Ok(Layout::NonceTextTag),
-            _ => Err(Error::Parameter { rule: "the isolated key is of an HMAC: it neither seals nor opens" }),
+            algorithm if Usages::has_made_nonces(algorithm) => Ok(Layout::NonceTextTag),
+            _ => Err(Error::Parameter {
+                rule: "the isolated key neither seals nor opens: it is one of an HMAC, of FF1 or of Fernet",
+            }),
         }
     }
 
@@ -431,53 +458,4 @@ impl Flight<'_> {
 /// Returns the hash of an HMAC's key.
 fn hash_of(algorithm: Algorithm) -> Option<Hash> {
     Hash::ALL.into_iter().find(|hash| millstream::algorithm_of(*hash) == algorithm)
-}
-
-fn isolated(error: impl Into<millstream::Error>) -> Error {
-    Error::Isolated(error.into())
-}
-
-/// Finds a key of a token by its name.
-fn find(options: &Attach, name: &str) -> Result<(u128, u128, Attributes), Error> {
-    let (token_label, label) = match name.rsplit_once('/') {
-        Some((token, label)) => (Some(token), label),
-        None => (None, name),
-    };
-    let mut service = Service::connect(options.socket.as_deref()).map_err(isolated)?;
-    let mut found = Vec::new();
-    for token in service.tokens().map_err(isolated)? {
-        if token_label.is_some_and(|wanted| wanted != token.label) {
-            continue;
-        }
-        let objects = service.objects(token.token).map_err(isolated)?;
-        found.extend(
-            objects
-                .into_iter()
-                .filter(|(_, attributes)| attributes.label == label)
-                .map(|(object, attributes)| (token.token, object, attributes)),
-        );
-    }
-    match found.len() {
-        1 => Ok(found.swap_remove(0)),
-        0 => Err(Error::name(
-            name,
-            "no token that this user may use has such a key: `millstream key list` shows what there is"
-                .to_owned(),
-        )),
-        _ => Err(Error::name(
-            name,
-            "more than one key is called so: name its token, as TOKEN/LABEL".to_owned(),
-        )),
-    }
-}
-
-/// Returns the algorithm for which a key of that kind is loaded.
-fn algorithm(kind: &str, hash: Hash) -> Option<Algorithm> {
-    match kind {
-        "aes" => Some(Algorithm::AesGcm),
-        "chacha20-poly1305" => Some(Algorithm::ChaCha20Poly1305),
-        "aes-siv" => Some(Algorithm::AesSiv),
-        "hmac" => Some(millstream::algorithm_of(hash)),
-        _ => Hash::from_name(kind.strip_prefix("hmac-")?).map(millstream::algorithm_of),
-    }
 }

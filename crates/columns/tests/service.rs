@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use millstream::cwq::Algorithm;
+use millstream::ff1::Alphabet;
 use millstream::hash::Hash;
 use millstream::isolated::token::{Attributes, Pin};
 use millstream::isolated::{Accelerator, Attach};
 use millstream_broker::worker::{self, Config as WorkerConfig};
 use millstream_broker::{Broker, Config, Stop, WorkerCommand};
-use millstream_columns::{Encoding, Error, Isolated, Open, Parameter, Seal, from_values, values};
+use millstream_columns::{
+    Encoding, Error, Isolated, OnError, Open, Parameter, Seal, Token, from_values, values,
+};
 
 const OFFICER: &[u8] = b"officer's PIN";
 const USER: &[u8] = b"314159";
@@ -139,6 +143,7 @@ fn service() -> Running {
         ("tokens", "hmac"),
         ("curve", "ed25519"),
         ("joins", "aes-siv"),
+        ("messages", "fernet"),
     ];
     token(&accelerator, "web", &keys);
     token(&accelerator, "other", &[("tokens", "hmac")]);
@@ -179,6 +184,24 @@ fn columns() {
     assert_eq!(values(&first).unwrap(), values(&again).unwrap());
     let refused = service.attach("customers").unwrap().open(&first, &how).unwrap_err();
     assert!(matches!(refused, Error::Row { row: 0, .. }), "{refused}");
+    // One key of kind `aes` serves other algorithms where they are asked for.
+    let of = |algorithm| Isolated::attach_for(&service.options(), "customers", USER, algorithm);
+    let siv = of(Algorithm::AesGcmSiv).unwrap().seal(&column, &Seal { aad, ..Seal::default() }).unwrap();
+    assert_eq!(values(&of(Algorithm::AesGcmSiv).unwrap().open(&siv, &how).unwrap()).unwrap(), rows);
+    let decimal = Alphabet::new("0123456789").unwrap();
+    let cards: Vec<String> = (0..3000).map(|i| format!("{i:016}")).collect();
+    let cards: Vec<Option<&[u8]>> = cards.iter().map(|card| Some(card.as_bytes())).collect();
+    let column_of_cards = from_values(&cards, true).unwrap();
+    let fpe = of(Algorithm::AesFf1).unwrap();
+    let tokens = fpe.encrypt_digits(&column_of_cards, &decimal, aad, OnError::Fail).unwrap();
+    assert!(values(&tokens).unwrap().iter().zip(&cards).all(|(token, card)| token != card));
+    let back = of(Algorithm::AesFf1).unwrap().decrypt_digits(&tokens, &decimal, aad, OnError::Fail).unwrap();
+    assert_eq!(values(&back).unwrap(), cards);
+    assert!(matches!(of(Algorithm::ChaCha20Poly1305), Err(Error::Isolated(_))));
+    let tokens = service.attach("messages").unwrap().encrypt_tokens(&column, None).unwrap();
+    let how = Token { text: true, ..Token::default() };
+    let back = service.attach("messages").unwrap().decrypt_tokens(&tokens, &how).unwrap();
+    assert_eq!(values(&back).unwrap(), rows);
     let [first, again, second] = ["web/tokens", "web/tokens", "other/tokens"]
         .map(|name| service.attach(name).unwrap().sign(&column, Encoding::Binary).unwrap());
     assert_eq!(values(&first).unwrap(), values(&again).unwrap());

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use millstream::cwq::Algorithm;
+#[cfg(feature = "ff1")]
+use millstream::ff1::Alphabet;
 use millstream::hash::Hash;
 use millstream::isolated::Attach;
 use millstream_columns::{
@@ -192,9 +195,21 @@ pub struct IsolatedKey {
 #[pymethods]
 impl IsolatedKey {
     #[new]
-    fn new(py: Python<'_>, name: &str, pin: &[u8], socket: Option<PathBuf>, hash: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        pin: &[u8],
+        socket: Option<PathBuf>,
+        hash: &str,
+        algorithm: Option<&str>,
+    ) -> PyResult<Self> {
         let (options, hash) = (Attach { socket, ..Attach::default() }, hash_named(hash)?);
-        let key = py.detach(|| Isolated::attach(&options, name, pin, hash));
+        let unknown = |name: &str| PyValueError::new_err(format!("no algorithm is called {name:?}"));
+        let algorithm = algorithm.map(|name| Algorithm::from_name(name).ok_or_else(|| unknown(name)));
+        let key = match algorithm.transpose()? {
+            Some(algorithm) => py.detach(|| Isolated::attach_for(&options, name, pin, algorithm)),
+            None => py.detach(|| Isolated::attach(&options, name, pin, hash)),
+        };
         Ok(IsolatedKey { key: key.map_err(|error| raised(py, error))? })
     }
 
@@ -237,6 +252,61 @@ impl IsolatedKey {
         text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         opened(py, column, aad, on_error, text, |column, how| self.key.open(column, how))
+    }
+
+    /// Encrypts each value with FF1.
+    #[cfg(feature = "ff1")]
+    fn encrypt_digits<'py>(
+        &self,
+        py: Python<'py>,
+        column: &Bound<'py, PyAny>,
+        alphabet: &str,
+        tweak: Option<Bound<'py, PyAny>>,
+        on_error: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let alphabet = Alphabet::new(alphabet).map_err(|error| raised(py, error.into()))?;
+        tweaked(py, column, tweak, on_error, |column, tweak, on_error| {
+            self.key.encrypt_digits(column, &alphabet, tweak, on_error)
+        })
+    }
+
+    /// Decrypts each value with FF1.
+    #[cfg(feature = "ff1")]
+    fn decrypt_digits<'py>(
+        &self,
+        py: Python<'py>,
+        column: &Bound<'py, PyAny>,
+        alphabet: &str,
+        tweak: Option<Bound<'py, PyAny>>,
+        on_error: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let alphabet = Alphabet::new(alphabet).map_err(|error| raised(py, error.into()))?;
+        tweaked(py, column, tweak, on_error, |column, tweak, on_error| {
+            self.key.decrypt_digits(column, &alphabet, tweak, on_error)
+        })
+    }
+
+    /// Makes a Fernet token of each value.
+    fn encrypt_tokens<'py>(
+        &self,
+        py: Python<'py>,
+        column: &Bound<'py, PyAny>,
+        time: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::of(column)?.map(py, |column| self.key.encrypt_tokens(column, time))
+    }
+
+    /// Opens each Fernet token.
+    fn decrypt_tokens<'py>(
+        &self,
+        py: Python<'py>,
+        column: &Bound<'py, PyAny>,
+        ttl: Option<u64>,
+        on_error: &str,
+        text: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let how = Token { ttl, on_error: self::on_error(on_error)?, text };
+        Column::of(column)?.map(py, |column| self.key.decrypt_tokens(column, &how))
     }
 }
 

@@ -103,3 +103,21 @@ def test_engines_and_parquet(service):
     assert client.unwrap_key(wrapped, "web/customers") == b"a data key"
     with pytest.raises(millstream.AuthenticationError):
         client.unwrap_key(wrapped, "web/stream")
+
+
+@pytest.mark.service
+def test_digits_tokens_and_gcm_siv_are_those_of_a_key_here(service):
+    cards = [f"{i:016}" for i in range(50)] + [None]
+    key = millstream.Isolated("web/customers", algorithm="aes-ff1")
+    tokens = millstream.fpe_encrypt(cards, key, tweak=b"card").to_list()
+    assert all(len(token) == 16 and token != card for token, card in zip(tokens[:-1], cards)) and tokens[-1] is None
+    assert millstream.fpe_decrypt(tokens, key, tweak=b"card").to_list() == cards
+    with pytest.raises(ValueError, match="six decimal digits"):
+        millstream.fpe_encrypt(["12"], key)
+    messages = millstream.Isolated("web/messages")
+    sealed = millstream.fernet_encrypt(WORDS, messages)
+    assert millstream.fernet_decrypt(sealed, messages, ttl=3600, text=True).to_list() == list(WORDS)
+    siv = millstream.Isolated("web/customers", algorithm="aes-gcm-siv")
+    assert millstream.gcm_siv_open(millstream.gcm_siv_seal(WORDS, siv), siv, text=True).to_list() == list(WORDS)
+    with pytest.raises(ValueError, match="aes-gcm-siv"):
+        millstream.gcm_siv_seal(WORDS, key)

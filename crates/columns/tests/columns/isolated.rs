@@ -3,10 +3,12 @@
 
 use arrow_schema::DataType;
 use millstream::cwq::Algorithm;
+use millstream::ff1::Alphabet;
 use millstream::hash::Hash;
 use millstream::queue::{AcceleratorThread, Config, KeyOptions, Nonces, Queue, ThreadConfig};
 use millstream_columns::{
-    Aead, Cipher, Encoding, Error, Fault, Hmac, Isolated, OnError, Open, Parameter, Seal,
+    Aead, Cipher, Encoding, Error, Fault, Fernet, Fpe, Hmac, Isolated, OnError, Open, Parameter, Seal, Token,
+    from_values,
 };
 
 use super::layouts::{Rows, all, plain, read, rows, sets};
@@ -54,9 +56,11 @@ fn codes_are_those_of_a_key_in_this_process() {
 
 #[test]
 fn each_side_opens_what_the_other_has_sealed() {
-    for (cipher, algorithm) in
-        [(Cipher::AesGcm, Algorithm::AesGcm), (Cipher::ChaCha20Poly1305, Algorithm::ChaCha20Poly1305)]
-    {
+    for (cipher, algorithm) in [
+        (Cipher::AesGcm, Algorithm::AesGcm),
+        (Cipher::ChaCha20Poly1305, Algorithm::ChaCha20Poly1305),
+        (Cipher::AesGcmSiv, Algorithm::AesGcmSiv),
+    ] {
         let here = Aead::new(cipher, &KEY).unwrap();
         for key in [aead(queue(SMALL), algorithm), aead(queue(Config::default()), algorithm)] {
             for rows in sets() {
@@ -134,4 +138,101 @@ fn what_the_key_is_not_for_is_refused() {
     let key = given.import_key(Algorithm::AesGcm, &KEY).unwrap();
     let refused = Isolated::over(given, key).seal(&column, &Seal::default()).unwrap_err();
     assert!(matches!(refused, Error::Isolated(millstream::Error::Operation(_))), "{refused}");
+}
+
+/// Values of two alphabets, one of which has characters of more than a byte, with a tweak for each row: the same as with a key in this
+/// process, and the same rows fail.
+#[test]
+fn digits_are_those_of_a_key_in_this_process() {
+    for characters in ["0123456789", "0123456789abcdefé€"] {
+        let (here, alphabet) = (Fpe::new(&KEY, characters).unwrap(), Alphabet::new(characters).unwrap());
+        for config in [SMALL, Config::default()] {
+            let key = mac(queue(config), Algorithm::AesFf1);
+            let texts: Vec<Option<String>> = (0..500)
+                .map(|i| match i % 9 {
+                    4 => None,
+                    // Too short, and a character that is not of the alphabet.
+                    5 if i > 400 => Some("123".into()),
+                    6 if i > 400 => Some("12345x7890".into()),
+                    7 => characters
+                        .chars()
+                        .last()
+                        .map(|last| format!("{i:07}").replace('0', &last.to_string())),
+                    _ => Some(format!("{i:0width$}", width = 6 + i % 60)),
+                })
+                .collect();
+            let bytes: Vec<Option<&[u8]>> =
+                texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
+            let column = from_values(&bytes, true).unwrap();
+            let tweaks: Rows = (0..bytes.len()).map(|i| Some(format!("row {i}").into_bytes())).collect();
+            let tweaks = plain(&DataType::Utf8, &tweaks);
+            for tweak in [Parameter::None, Parameter::Constant(b"card"), Parameter::Column(&tweaks)] {
+                let ours = key.encrypt_digits(&column, &alphabet, tweak, OnError::Null).unwrap();
+                let theirs = here.encrypt(&column, tweak, OnError::Null).unwrap();
+                assert_eq!(read(&ours), read(&theirs));
+                let back = key.decrypt_digits(&theirs, &alphabet, tweak, OnError::Null).unwrap();
+                let expected: Rows = read(&theirs)
+                    .iter()
+                    .zip(&bytes)
+                    .map(|(made, plain)| made.is_some().then(|| plain.unwrap().to_vec()))
+                    .collect();
+                assert_eq!(read(&back), expected);
+                assert_eq!(
+                    key.encrypt_digits(&column, &alphabet, tweak, OnError::Fail).unwrap_err(),
+                    here.encrypt(&column, tweak, OnError::Fail).unwrap_err()
+                );
+            }
+            // What a control word has no room for is the fault of its row.
+            let long = "1".repeat(257);
+            let long = from_values(&[Some(b"123456"), Some(long.as_bytes())], true).unwrap();
+            let refused = key.encrypt_digits(&long, &alphabet, Parameter::None, OnError::Fail).unwrap_err();
+            assert!(matches!(refused, Error::Row { row: 1, fault: Fault::Refused(_) }), "{refused}");
+            let tweak = Parameter::Constant(&[7; 256]);
+            let refused = key.encrypt_digits(&long, &alphabet, tweak, OnError::Fail).unwrap_err();
+            assert!(refused.to_string().contains("at most 255 bytes"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn tokens_are_those_of_a_key_in_this_process() {
+    // The same 32 bytes in base64.
+    let here = Fernet::new("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap();
+    for config in [SMALL, Config::default()] {
+        let key = mac(queue(config), Algorithm::Fernet);
+        let how = Token { text: true, ..Token::default() };
+        for rows in sets() {
+            for (name, column) in all(&rows) {
+                let ours = key.encrypt_tokens(&column, Some(1_000_000)).unwrap();
+                let theirs = here.encrypt(&column, None).unwrap();
+                assert_eq!(read(&here.decrypt(&ours, &how).unwrap()), rows, "{name}");
+                assert_eq!(read(&key.decrypt_tokens(&theirs, &how).unwrap()), rows, "{name}");
+            }
+        }
+        let column = plain(&DataType::Utf8, &rows(50, |i| i));
+        let old = key.encrypt_tokens(&column, Some(1_000_000)).unwrap();
+        let late = Token { ttl: Some(60), ..how };
+        assert_eq!(key.decrypt_tokens(&old, &late), here.decrypt(&old, &late));
+        // No token, one of another key, and a right one.
+        let mut tokens = read(&old);
+        tokens[0] = Some(b"gAAAAA".to_vec());
+        let at = tokens.iter().skip(1).position(Option::is_some).unwrap() + 1;
+        tokens[at].as_mut().unwrap()[30] ^= 1;
+        let changed = plain(&DataType::Utf8, &tokens);
+        let null = Token { on_error: OnError::Null, ..how };
+        assert_eq!(
+            read(&key.decrypt_tokens(&changed, &null).unwrap()),
+            read(&here.decrypt(&changed, &null).unwrap())
+        );
+        let refused = key.decrypt_tokens(&changed, &how).unwrap_err();
+        assert_eq!(refused, Error::Row { row: 0, fault: Fault::Authentication });
+        assert!(matches!(key.seal(&column, &Seal::default()), Err(Error::Parameter { .. })));
+        assert!(matches!(key.sign(&column, Encoding::Hex), Err(Error::Parameter { .. })));
+    }
+    let other = mac(queue(SMALL), Algorithm::Sha256);
+    let column = plain(&DataType::Utf8, &rows(5, |i| i));
+    assert!(matches!(other.encrypt_tokens(&column, None), Err(Error::Parameter { .. })));
+    let decimal = Alphabet::new("0123456789").unwrap();
+    let refused = other.encrypt_digits(&column, &decimal, Parameter::None, OnError::Fail);
+    assert!(matches!(refused, Err(Error::Parameter { .. })));
 }

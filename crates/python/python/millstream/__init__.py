@@ -103,7 +103,9 @@ class Isolated(_Sealing):
     line of the file ``pin_file``, by default the one that the environment variable ``MILLSTREAM_PIN_FILE`` names. A key of kind ``aes``
     (AES-GCM) or ``chacha20-poly1305`` takes the place of an :class:`Aead` in :func:`seal` and :func:`open`, under nonces that the
     service makes; one of kind ``aes-siv`` that of a :class:`Siv` in :func:`siv_seal` and :func:`siv_open`, with associated data; one of
-    kind ``hmac`` that of an :class:`Hmac` in :func:`hmac`, with ``hash``.
+    kind ``hmac`` that of an :class:`Hmac` in :func:`hmac`, with ``hash``; one of kind ``fernet`` that of a :class:`Fernet`. With ``algorithm``
+    ``"aes-gcm-siv"`` a key of kind ``aes`` is for :func:`gcm_siv_seal` and :func:`gcm_siv_open`, and with ``"aes-ff1"`` for
+    :func:`fpe_encrypt` and :func:`fpe_decrypt`: values of ``alphabet``, of at most 256 characters, and tweaks of at most 255 bytes.
 
     Raise :class:`ServiceError` when the service can't be reached, has no such key, or refuses. In a forked child, make another one.
     """
@@ -116,6 +118,8 @@ class Isolated(_Sealing):
         pin_file: Optional[str] = None,
         socket: Optional[str] = None,
         hash: str = "sha256",
+        algorithm: Optional[str] = None,
+        alphabet: str = "0123456789",
     ) -> None:
         if pin is None:
             path = pin_file or os.environ.get("MILLSTREAM_PIN_FILE")
@@ -123,8 +127,10 @@ class Isolated(_Sealing):
                 raise ValueError("the token's PIN is needed: give pin or pin_file, or set MILLSTREAM_PIN_FILE")
             with builtins.open(path, "rb") as file:
                 pin = file.readline().rstrip(b"\r\n")
-        self._key = _millstream.IsolatedKey(name, pin.encode() if isinstance(pin, str) else pin, socket, hash)
+        pin = pin.encode() if isinstance(pin, str) else pin
+        self._key = _millstream.IsolatedKey(name, pin, socket, hash, algorithm)
         self.algorithm = self._key.algorithm
+        self.alphabet = alphabet
         self.deterministic = self.algorithm == "aes-siv"
 
     def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
@@ -267,48 +273,78 @@ def siv_open(
 
 
 def gcm_siv_seal(
-    column: Column, key: bytes, *, aad: Parameter = None, nonce: Parameter = None, encoding: str = "binary"
+    column: Column,
+    key: Union[bytes, Isolated],
+    *,
+    aad: Parameter = None,
+    nonce: Parameter = None,
+    encoding: str = "binary",
 ) -> Result:
-    """Return every value sealed with AES-GCM-SIV. One ``nonce`` of 12 bytes for all rows makes it deterministic."""
-    return Aead(key, "aes-gcm-siv")._key.seal(column, aad, nonce, encoding)
+    """Return every value sealed with AES-GCM-SIV. One ``nonce`` of 12 bytes for all rows makes it deterministic. An :class:`Isolated` key of
+    that algorithm has nonces that the service makes."""
+    return _gcm_siv(key).seal(column, aad, nonce, encoding)
 
 
 def gcm_siv_open(
-    column: Column, key: bytes, *, aad: Parameter = None, on_error: str = "raise", text: bool = False
+    column: Column,
+    key: Union[bytes, Isolated],
+    *,
+    aad: Parameter = None,
+    on_error: str = "raise",
+    text: bool = False,
 ) -> Result:
     """Return every value opened that :func:`gcm_siv_seal` has sealed; errors as of :func:`open`."""
-    return Aead(key, "aes-gcm-siv")._key.open(column, aad, on_error, text)
+    return _gcm_siv(key).open(column, aad, on_error, text)
 
 
 def fpe_encrypt(
-    column: Column, key: Union[bytes, Fpe], *, tweak: Parameter = None, on_error: str = "raise"
+    column: Column, key: Union[bytes, Fpe, Isolated], *, tweak: Parameter = None, on_error: str = "raise"
 ) -> Result:
-    """Return every text encrypted with its alphabet and length kept. ``key`` is an :class:`Fpe`, or bytes for decimal digits."""
+    """Return every text encrypted with its alphabet and length kept. ``key`` is an :class:`Fpe`, bytes for decimal digits, or an
+    :class:`Isolated` key of FF1."""
+    if isinstance(key, Isolated):
+        return key._key.encrypt_digits(column, key.alphabet, tweak, on_error)
     return (key if isinstance(key, Fpe) else Fpe(key))._key.encrypt(column, tweak, on_error)
 
 
 def fpe_decrypt(
-    column: Column, key: Union[bytes, Fpe], *, tweak: Parameter = None, on_error: str = "raise"
+    column: Column, key: Union[bytes, Fpe, Isolated], *, tweak: Parameter = None, on_error: str = "raise"
 ) -> Result:
     """Return every text decrypted. Nothing tells if it was encrypted under this key."""
+    if isinstance(key, Isolated):
+        return key._key.decrypt_digits(column, key.alphabet, tweak, on_error)
     return (key if isinstance(key, Fpe) else Fpe(key))._key.decrypt(column, tweak, on_error)
 
 
-def fernet_encrypt(column: Column, key: Union[str, bytes, Fernet], *, time: Optional[int] = None) -> Result:
+def fernet_encrypt(
+    column: Column, key: Union[str, bytes, Fernet, Isolated], *, time: Optional[int] = None
+) -> Result:
     """Return a Fernet token for every value, as text. ``time`` is in seconds since 1970, by default now."""
+    if isinstance(key, Isolated):
+        return key._key.encrypt_tokens(column, time)
     return (key if isinstance(key, Fernet) else Fernet(key))._key.encrypt(column, time)
 
 
 def fernet_decrypt(
     column: Column,
-    key: Union[str, bytes, Fernet],
+    key: Union[str, bytes, Fernet, Isolated],
     *,
     ttl: Optional[int] = None,
     on_error: str = "raise",
     text: bool = False,
 ) -> Result:
     """Return the value in every token; with ``ttl``, tokens older than so many seconds are refused."""
+    if isinstance(key, Isolated):
+        return key._key.decrypt_tokens(column, ttl, on_error, text)
     return (key if isinstance(key, Fernet) else Fernet(key))._key.decrypt(column, ttl, on_error, text)
+
+
+def _gcm_siv(key: Union[bytes, Isolated]):
+    if isinstance(key, Isolated):
+        if key.algorithm != "aes-gcm-siv":
+            raise ValueError('the isolated key is for %s: make it with algorithm="aes-gcm-siv"' % key.algorithm)
+        return key._key
+    return Aead(key, "aes-gcm-siv")._key
 
 
 def _aead(key: Union[bytes, Aead, Isolated]) -> Union[Aead, Isolated]:
