@@ -209,7 +209,7 @@ macro_rules! every_algorithm {
                     tags [16]
                     lanes { xaes: XaesLanes; XaesSeal, XaesOpen (KeyedXaesJob) }
                 }
-                Fernet = fernet::FernetKey as Boxed {
+                Fernet = fernet::FernetKey as Inline {
                     facts { name: Algorithm, cost: 6 }
                     keys [32]
                     tags [32]

@@ -246,8 +246,11 @@ fn objects_are_forgotten() {
         for (kind, tag) in every_kind().iter().filter(|kind| kind.has_destination()).zip(1..) {
             // The objects have several sizes, so that staging memory grows.
             let case = random_case(&mut random, kind, 100 * tag as usize);
-            needles.add("an input", &case.source);
-            needles.add("an output", &case.output);
+            // Eight bytes of digits of a small radix are mostly zero, and may be anything.
+            if case.algorithm != Algorithm::AesFf1 || case.parameter >= 1 << 12 {
+                needles.add("an input", &case.source);
+                needles.add("an output", &case.output);
+            }
             let word = station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0 }).word;
             station.client.submissions.push(&word.to_words()).expect("room");
         }

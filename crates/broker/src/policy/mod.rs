@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(queues(1, &[1]), Some(3), "the default");
         assert_eq!(queues(4000, &[70]), None, "no grants is a denial, whatever the group");
         let limits = policy.limits(&peer(1, &[])).unwrap();
-        assert_eq!(limits.algorithms.len(), 10);
+        assert_eq!(limits.algorithms.len(), 13);
         assert_eq!(limits.depth, Limits::default().depth, "what is not said is as usual");
     }
 

@@ -6,11 +6,12 @@ use std::fmt;
 
 use millstream_cpu::Features;
 
-use super::{Fernet, HEAD, NAME, VERSION};
+use super::{HEAD, NAME, VERSION};
 use crate::aead::{by_key, in_arrays};
-use crate::aes::{Block, CbcJob};
+use crate::aes::{Block, Cbc, CbcJob, CbcLanes};
 use crate::compare::begins;
-use crate::hmac::HmacJob;
+use crate::hash::Hash;
+use crate::hmac::{HmacJob, HmacKey, HmacLanes};
 use crate::modes::BlockMode;
 use crate::{Error, InOut, Kernel};
 
@@ -24,7 +25,12 @@ pub const NONCE: usize = 8 + 16;
 const LONGEST: usize = 256;
 
 /// A Fernet key for tokens as bytes: 16 bytes for signing and 16 for encryption. Zeroised on drop.
-pub struct FernetKey(Fernet);
+///
+/// The lanes are not a part of it: who expands a key for one word does nothing else.
+pub struct FernetKey {
+    pub(super) signing: HmacKey,
+    pub(super) cbc: Cbc,
+}
 
 impl FernetKey {
     /// A key of 32 bytes on the best kernels that `features` allow.
@@ -32,22 +38,31 @@ impl FernetKey {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
-        let bytes = key.try_into().map_err(|_| Error::KeyLength {
+        let bytes: &[u8; 32] = key.try_into().map_err(|_| Error::KeyLength {
             algorithm: NAME,
             given: key.len(),
             takes: "32 bytes",
         })?;
-        Ok(FernetKey(Fernet::from_bytes(features, bytes)))
+        Ok(FernetKey::from_bytes(features, bytes))
+    }
+
+    #[inline(always)]
+    pub(super) fn from_bytes(features: Features, key: &[u8; 32]) -> Self {
+        let (signing, encryption) = key.split_at(16);
+        FernetKey {
+            signing: HmacKey::new(features, Hash::Sha256, signing),
+            cbc: Cbc::new(features, encryption).expect("16 bytes are a key's length"),
+        }
     }
 
     /// The kernel that encrypts.
     pub fn kernel(&self) -> &'static Kernel {
-        self.0.cbc.kernel()
+        self.cbc.kernel()
     }
 
     /// Returns the HMAC of a token (Fernet specification, "Token Format").
     fn tag(&self, nonce: &[u8], ciphertext: &[u8]) -> [u8; TAG] {
-        let mut hmac = self.0.signing.start();
+        let mut hmac = self.signing.start();
         hmac.update(&[VERSION]);
         hmac.update(nonce);
         hmac.update(ciphertext);
@@ -131,86 +146,93 @@ impl<'a> KeyedFernetJob<'a> {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct FernetLanes;
+pub struct FernetLanes {
+    pub(super) cbc: CbcLanes,
+    pub(super) hmac: HmacLanes,
+}
 
 impl FernetLanes {
-    /// Lanes for keys that are bound to any kernels.
-    pub const fn new(_: Features) -> Self {
-        FernetLanes
+    /// Lanes with the best kernels that `features` allow, for keys that are bound to any kernels.
+    pub fn new(features: Features) -> Self {
+        FernetLanes { cbc: CbcLanes::new(features), hmac: HmacLanes::new(features, Hash::Sha256) }
     }
 
     /// Seals many tokens, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
     pub fn seal(&self, jobs: &mut [&mut KeyedFernetJob<'_>]) {
-        run::<false>(jobs);
+        self.run::<false>(jobs);
     }
 
     /// Opens many tokens, those of one key side by side, and may reorder `jobs`. Each job has a result of its own.
     pub fn open(&self, jobs: &mut [&mut KeyedFernetJob<'_>]) {
-        run::<true>(jobs);
+        self.run::<true>(jobs);
     }
-}
 
-fn run<const OPEN: bool>(jobs: &mut [&mut KeyedFernetJob<'_>]) {
-    by_key(
-        jobs,
-        |job| (std::ptr::from_ref(job.key), job.check().is_ok()),
-        |jobs| {
-            if jobs[0].check().is_ok() {
-                in_arrays!(jobs, |array| of_one_key::<OPEN, _>(array));
-            } else {
-                jobs.iter_mut().for_each(|job| job.result = job.check());
+    fn run<const OPEN: bool>(&self, jobs: &mut [&mut KeyedFernetJob<'_>]) {
+        by_key(
+            jobs,
+            |job| (std::ptr::from_ref(job.key), job.check().is_ok()),
+            |jobs| {
+                if jobs[0].check().is_ok() {
+                    in_arrays!(jobs, |array| self.of_one_key::<OPEN, _>(array));
+                } else {
+                    jobs.iter_mut().for_each(|job| job.result = job.check());
+                }
+            },
+        );
+    }
+
+    /// Works on tokens of one key whose lengths were checked.
+    fn of_one_key<const OPEN: bool, const COUNT: usize>(&self, jobs: &mut [&mut KeyedFernetJob<'_>; COUNT]) {
+        let key = jobs[0].key;
+        if OPEN {
+            let tags = self.tags(key, jobs.each_ref().map(|job| (job.nonce, job.data.input())));
+            for (job, tag) in jobs.iter_mut().zip(tags) {
+                if begins(&tag, &job.tag).into() {
+                    job.result = Ok(());
+                    key.cbc.decrypt(&mut job.iv(), job.data.reborrow());
+                } else {
+                    job.forged();
+                }
             }
-        },
-    );
-}
-
-/// Works on tokens of one key whose lengths were checked.
-fn of_one_key<const OPEN: bool, const COUNT: usize>(jobs: &mut [&mut KeyedFernetJob<'_>; COUNT]) {
-    let key = jobs[0].key;
-    if OPEN {
-        let tags = tags(key, jobs.each_ref().map(|job| (job.nonce, job.data.input())));
+            return;
+        }
+        let mut texts =
+            jobs.each_mut().map(|job| CbcJob { key: &key.cbc, iv: job.iv(), data: job.data.reborrow() });
+        self.cbc.encrypt(&mut texts.each_mut());
+        let tags = self.tags(key, jobs.each_mut().map(|job| (job.nonce, &*job.data.output())));
         for (job, tag) in jobs.iter_mut().zip(tags) {
-            if begins(&tag, &job.tag).into() {
-                job.result = Ok(());
-                key.0.cbc.decrypt(&mut job.iv(), job.data.reborrow());
-            } else {
-                job.forged();
-            }
+            (job.tag, job.result) = (tag, Ok(()));
         }
-        return;
     }
-    let mut texts =
-        jobs.each_mut().map(|job| CbcJob { key: &key.0.cbc, iv: job.iv(), data: job.data.reborrow() });
-    key.0.cbc_lanes.encrypt(&mut texts.each_mut());
-    let tags = tags(key, jobs.each_mut().map(|job| (job.nonce, &*job.data.output())));
-    for (job, tag) in jobs.iter_mut().zip(tags) {
-        (job.tag, job.result) = (tag, Ok(()));
-    }
-}
 
-/// The HMACs of tokens, of which the nonce and the ciphertext are given. Ciphertexts are public, so the copies are left as they are.
-fn tags<const COUNT: usize>(key: &FernetKey, parts: [(&[u8], &[u8]); COUNT]) -> [[u8; TAG]; COUNT] {
-    let mut tags = [[0; TAG]; COUNT];
-    if COUNT == 1 || parts.iter().any(|(_, text)| text.len() > LONGEST) {
-        for (tag, (nonce, text)) in tags.iter_mut().zip(parts) {
-            *tag = key.tag(nonce, text);
+    /// The HMACs of tokens, of which the nonce and the ciphertext are given. Ciphertexts are public, so the copies are left as they are.
+    fn tags<const COUNT: usize>(
+        &self,
+        key: &FernetKey,
+        parts: [(&[u8], &[u8]); COUNT],
+    ) -> [[u8; TAG]; COUNT] {
+        let mut tags = [[0; TAG]; COUNT];
+        if COUNT == 1 || parts.iter().any(|(_, text)| text.len() > LONGEST) {
+            for (tag, (nonce, text)) in tags.iter_mut().zip(parts) {
+                *tag = key.tag(nonce, text);
+            }
+            return tags;
         }
-        return tags;
+        let mut messages = [[0; HEAD + LONGEST]; COUNT];
+        for (message, (nonce, text)) in messages.iter_mut().zip(parts) {
+            message[0] = VERSION;
+            message[1..HEAD].copy_from_slice(nonce);
+            message[HEAD..HEAD + text.len()].copy_from_slice(text);
+        }
+        let mut lengths = parts.iter().map(|(_, text)| HEAD + text.len());
+        let mut jobs = messages.each_ref().map(|message| {
+            let len = lengths.next().expect("a length of each message");
+            HmacJob::new(&key.signing, &message[..len])
+        });
+        self.hmac.sign(&mut jobs.each_mut());
+        for (tag, job) in tags.iter_mut().zip(&jobs) {
+            tag.copy_from_slice(&job.tag);
+        }
+        tags
     }
-    let mut messages = [[0; HEAD + LONGEST]; COUNT];
-    for (message, (nonce, text)) in messages.iter_mut().zip(parts) {
-        message[0] = VERSION;
-        message[1..HEAD].copy_from_slice(nonce);
-        message[HEAD..HEAD + text.len()].copy_from_slice(text);
-    }
-    let mut lengths = parts.iter().map(|(_, text)| HEAD + text.len());
-    let mut jobs = messages.each_ref().map(|message| {
-        let len = lengths.next().expect("a length of each message");
-        HmacJob::new(&key.0.signing, &message[..len])
-    });
-    key.0.hmac_lanes.sign(&mut jobs.each_mut());
-    for (tag, job) in tags.iter_mut().zip(&jobs) {
-        tag.copy_from_slice(&job.tag);
-    }
-    tags
 }

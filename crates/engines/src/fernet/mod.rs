@@ -19,10 +19,9 @@ pub use parts::{Parts, pad, unpadded};
 
 use crate::Error;
 use crate::InOut;
-use crate::aes::{Block, Cbc, CbcJob, CbcLanes};
+use crate::aes::{Block, CbcJob};
 use crate::compare::begins;
-use crate::hash::Hash;
-use crate::hmac::{HmacJob, HmacKey, HmacLanes};
+use crate::hmac::HmacJob;
 use crate::modes::BlockMode;
 
 const NAME: &str = "fernet";
@@ -62,10 +61,8 @@ pub struct Age {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Fernet {
-    signing: HmacKey,
-    cbc: Cbc,
-    cbc_lanes: CbcLanes,
-    hmac_lanes: HmacLanes,
+    key: FernetKey,
+    lanes: FernetLanes,
 }
 
 /// One value for [`Fernet::seal_many`].
@@ -99,13 +96,9 @@ impl Fernet {
 
     /// A key as bytes: 16 for signing and 16 for encryption.
     pub fn from_bytes(features: Features, key: &[u8; 32]) -> Self {
-        let (signing, encryption) = key.split_at(16);
-        Fernet {
-            signing: HmacKey::new(features, Hash::Sha256, signing),
-            cbc: Cbc::new(features, encryption).expect("16 bytes are a key's length"),
-            cbc_lanes: CbcLanes::new(features),
-            hmac_lanes: HmacLanes::new(features, Hash::Sha256),
-        }
+        // The lanes come first: then nothing of the key is on the stack yet.
+        let lanes = FernetLanes::new(features);
+        Fernet { key: FernetKey::from_bytes(features, key), lanes }
     }
 
     /// Returns the token of a value at a time in seconds since 1970. `iv` is random.
@@ -125,12 +118,12 @@ impl Fernet {
                 let mut values = window.iter();
                 let mut jobs = raw.each_mut().map(|raw| {
                     let iv = values.next().expect("a value for each token").iv;
-                    CbcJob { key: &self.cbc, iv, data: InOut::in_place(&mut raw[HEAD..]) }
+                    CbcJob { key: &self.key.cbc, iv, data: InOut::in_place(&mut raw[HEAD..]) }
                 });
-                self.cbc_lanes.encrypt(&mut jobs.each_mut());
+                self.lanes.cbc.encrypt(&mut jobs.each_mut());
             } else {
                 for (raw, value) in raw.iter_mut().zip(window) {
-                    self.cbc.encrypt(&mut value.iv.clone(), InOut::in_place(&mut raw[HEAD..]));
+                    self.key.cbc.encrypt(&mut value.iv.clone(), InOut::in_place(&mut raw[HEAD..]));
                 }
             }
             let tags = self.tags(raw.each_ref().map(|raw| &raw[..]), window.len());
@@ -179,14 +172,14 @@ impl Fernet {
     fn tags(&self, messages: [&[u8]; LANES], count: usize) -> [[u8; TAG]; LANES] {
         let mut tags = [[0; TAG]; LANES];
         if count == LANES {
-            let mut jobs = messages.map(|message| HmacJob::new(&self.signing, message));
-            self.hmac_lanes.sign(&mut jobs.each_mut());
+            let mut jobs = messages.map(|message| HmacJob::new(&self.key.signing, message));
+            self.lanes.hmac.sign(&mut jobs.each_mut());
             for (tag, job) in tags.iter_mut().zip(&jobs) {
                 tag.copy_from_slice(&job.tag);
             }
         } else {
             for (tag, message) in tags[..count].iter_mut().zip(messages) {
-                tag.copy_from_slice(&self.signing.sign(message));
+                tag.copy_from_slice(&self.key.signing.sign(message));
             }
         }
         tags
@@ -199,7 +192,7 @@ impl Fernet {
         check_age(u64::from_be_bytes(*time), age)?;
         let mut plain = Zeroizing::new(rest[..rest.len() - TAG].to_vec());
         let mut iv: Block = iv.try_into().expect("a block");
-        self.cbc.decrypt(&mut iv, InOut::in_place(&mut plain));
+        self.key.cbc.decrypt(&mut iv, InOut::in_place(&mut plain));
         // The tag was made with the key, so the padding tells nothing to those who lack it.
         let padding = usize::from(*plain.last().expect("a block at least"));
         let whole = plain.len();

@@ -12,9 +12,9 @@ use std::fmt;
 
 use millstream_cpu::Features;
 
-use super::chain::{Chain, Chaining, CompressOps};
+use super::chain::{Chain, Chaining};
 use super::family::{Family, Hash, each, family};
-use super::job::{HashJob, LanesOps, Side, digest_direct, pays};
+use super::job::{HashJob, Side, digest_direct, pays};
 use crate::md5::{MD5, MD5_LANES};
 use crate::sha1::{SHA1, SHA1_LANES};
 use crate::sha3::{
@@ -22,7 +22,7 @@ use crate::sha3::{
 };
 use crate::sha256::{SHA256, SHA256_LANES};
 use crate::sha512::{SHA512, SHA512_LANES};
-use crate::{Crossover, Kernel, Table};
+use crate::{Crossover, Kernel};
 
 /// The lane kernels of a hash's family.
 pub(crate) type Sides = family!(Side, Side);
@@ -30,47 +30,42 @@ pub(crate) type Sides = family!(Side, Side);
 impl Sides {
     /// Returns the sides of every lane kernel that `features` allow, best first.
     pub(crate) fn available(features: Features, hash: Hash) -> Vec<Self> {
-        fn all<S: Chaining, const BLOCK: usize>(
-            tables: Tables<S, BLOCK>,
-            features: Features,
-            hash: Hash,
-            family: fn(Side<S, BLOCK>) -> Sides,
-        ) -> Vec<Sides> {
-            let start = Chain { kernel: tables.direct.best(features), state: S::initial(hash) };
-            tables.lanes.available(features).map(|lanes| family(Side { hash, lanes, start })).collect()
-        }
-        match hash {
-            Hash::Md5 => all(Tables { direct: &MD5, lanes: &MD5_LANES }, features, hash, Family::Md5),
-            Hash::Sha1 => all(Tables { direct: &SHA1, lanes: &SHA1_LANES }, features, hash, Family::Sha1),
-            Hash::Sha224 | Hash::Sha256 => {
-                all(Tables { direct: &SHA256, lanes: &SHA256_LANES }, features, hash, Family::Sha256)
-            }
-            Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => {
-                all(Tables { direct: &SHA512, lanes: &SHA512_LANES }, features, hash, Family::Sha512)
-            }
-            Hash::Sha3_224 => {
-                all(Tables { direct: &SHA3_224, lanes: &SHA3_224_LANES }, features, hash, Family::Sha3_224)
-            }
-            Hash::Sha3_256 => {
-                all(Tables { direct: &SHA3_256, lanes: &SHA3_256_LANES }, features, hash, Family::Sha3_256)
-            }
-            Hash::Sha3_384 => {
-                all(Tables { direct: &SHA3_384, lanes: &SHA3_384_LANES }, features, hash, Family::Sha3_384)
-            }
-            Hash::Sha3_512 => {
-                all(Tables { direct: &SHA3_512, lanes: &SHA3_512_LANES }, features, hash, Family::Sha3_512)
-            }
-        }
+        Sides::pick(features, hash, |sides| sides.collect())
     }
 
     /// Returns the side of the best lane kernel.
+    ///
+    /// No list is made of the others: a side that is moved to the heap takes along, in the bytes that its family does not use,
+    /// what lay on the stack, which may be a key that the caller has just expanded.
     pub(crate) fn best(features: Features, hash: Hash) -> Self {
-        Sides::available(features, hash)[0]
+        Sides::pick(features, hash, |sides| sides.next()).expect("a kernel that needs no features")
     }
 
     /// Returns the side of the lane kernel of that name.
     pub(crate) fn named(features: Features, hash: Hash, name: &str) -> Option<Self> {
-        Sides::available(features, hash).into_iter().find(|side| side.kernel().name == name)
+        Sides::pick(features, hash, |mut sides| Iterator::find(&mut sides, |side| side.kernel().name == name))
+    }
+
+    /// Hands the sides of every lane kernel that `features` allow, best first, to `pick`.
+    fn pick<R>(features: Features, hash: Hash, pick: impl FnOnce(&mut dyn Iterator<Item = Self>) -> R) -> R {
+        macro_rules! of {
+            ($direct:ident, $lanes:ident, $family:ident) => {{
+                let start = Chain { kernel: $direct.best(features), state: Chaining::initial(hash) };
+                pick(
+                    &mut $lanes.available(features).map(|lanes| Family::$family(Side { hash, lanes, start })),
+                )
+            }};
+        }
+        match hash {
+            Hash::Md5 => of!(MD5, MD5_LANES, Md5),
+            Hash::Sha1 => of!(SHA1, SHA1_LANES, Sha1),
+            Hash::Sha224 | Hash::Sha256 => of!(SHA256, SHA256_LANES, Sha256),
+            Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => of!(SHA512, SHA512_LANES, Sha512),
+            Hash::Sha3_224 => of!(SHA3_224, SHA3_224_LANES, Sha3_224),
+            Hash::Sha3_256 => of!(SHA3_256, SHA3_256_LANES, Sha3_256),
+            Hash::Sha3_384 => of!(SHA3_384, SHA3_384_LANES, Sha3_384),
+            Hash::Sha3_512 => of!(SHA3_512, SHA3_512_LANES, Sha3_512),
+        }
     }
 
     pub(crate) fn kernel(&self) -> &'static Kernel {
@@ -80,11 +75,6 @@ impl Sides {
     pub(crate) fn hash(&self) -> Hash {
         each!(self, side => side.hash)
     }
-}
-
-struct Tables<S: 'static, const BLOCK: usize> {
-    direct: &'static Table<CompressOps<S, BLOCK>>,
-    lanes: &'static Table<LanesOps<S, BLOCK>>,
 }
 
 /// Hashes many messages at once.
