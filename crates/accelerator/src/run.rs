@@ -82,7 +82,10 @@ impl Executor {
     ) {
         let mut begin = 0;
         while let Some(run) = self.run_alike(grants, queues, &held[begin..]) {
-            begin += run;
+            begin += run.words;
+            if !run.goes_on {
+                break;
+            }
         }
         if begin < held.len() {
             self.run_direct(grants, queues, held, begin);

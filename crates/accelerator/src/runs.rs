@@ -1,8 +1,8 @@
 //! Runs: words that follow each other, are alike, and ask for something frequent.
 //!
 //! The jobs of a run are made in a list of their engine's own type, and their completions are posted together. Words are judged by the
-//! same [`check`] as all others. A run ends before the first word that is unusual, and behind the first that is refused; the words
-//! behind it are looked at anew. So this way differs from the general one only in what it does not have to ask.
+//! same [`check`] as all others. A run ends before the first word that is unusual, and behind the first that is refused. So this way
+//! differs from the general one only in what it does not have to ask.
 
 use std::ops::Deref;
 
@@ -28,15 +28,23 @@ use crate::word_keys::find_keys;
 /// The end of a word that was refused.
 type Refused = Option<(About, Completion)>;
 
+/// The words that a run has seen to.
+pub(crate) struct Seen {
+    pub(crate) words: usize,
+    /// True if another run may follow. It may not behind a word that was refused: somebody who has every other word refused would have
+    /// all that follow looked through for each.
+    pub(crate) goes_on: bool,
+}
+
 impl Executor {
-    /// Executes the first words as a run, if they fill lanes or are all that there are. Returns how many it has seen to.
+    /// Executes the first words as a run, if they fill lanes or are all that there are.
     #[inline]
     pub(crate) fn run_alike<A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         grants: &Slab<Grant<A>>,
         queues: &mut Slab<Queue<M>>,
         held: &[HeldWord],
-    ) -> Option<usize> {
+    ) -> Option<Seen> {
         let first = held.first()?;
         let grant = first.grant(grants)?;
         let queue = queues.at_mut(first.queue as usize)?;
@@ -52,15 +60,14 @@ impl Executor {
         }
     }
 
-    /// Executes words of one queue whose objects can be used where they lie. Returns how many it has seen to; none when the first is
-    /// unusual.
+    /// Executes words of one queue whose objects can be used where they lie; none when the first is unusual.
     #[inline(never)]
     fn run_in_arena<const SHAPE: u64, K: JobKind, A: Arena, M: Deref<Target = [Word]>>(
         &mut self,
         grant: &Grant<A>,
         queue: &mut Queue<M>,
         alike: &[HeldWord],
-    ) -> Option<usize> {
+    ) -> Option<Seen> {
         let mut jobs: Vec<K::Job<'_>> = recycle(std::mem::take(K::list(&mut self.lists)));
         jobs.reserve_exact(MOST_HELD);
         let mut refused = None;
@@ -95,7 +102,7 @@ impl Executor {
         grant: &Grant<A>,
         queue: &mut Queue<M>,
         alike: &[HeldWord],
-    ) -> Option<usize> {
+    ) -> Option<Seen> {
         let arena = &grant.arena;
         if arena.is_gone() {
             return None;
@@ -192,12 +199,12 @@ fn refusal(word: &ControlWord, status: Status) -> Refused {
     Some((About::of(word, 0), failed(word.tag, status)))
 }
 
-/// Posts the end of a word that was refused behind those that were made. Returns how many that are together.
+/// Posts the end of a word that was refused behind those that were made.
 #[inline(always)]
-fn seen<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, made: usize, refused: Refused) -> Option<usize> {
-    let seen = made + usize::from(refused.is_some());
-    if let Some((about, completion)) = refused {
-        queue.post(about, completion);
-    }
-    (seen > 0).then_some(seen)
+fn seen<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, made: usize, refused: Refused) -> Option<Seen> {
+    let Some((about, completion)) = refused else {
+        return (made > 0).then_some(Seen { words: made, goes_on: true });
+    };
+    queue.post(about, completion);
+    Some(Seen { words: made + 1, goes_on: false })
 }

@@ -91,7 +91,7 @@ fn entries<const W: usize>(memory: &[AtomicU64]) -> &[[AtomicU64; W]] {
 /// Returns the offset of the entry with that index.
 #[inline(always)]
 fn place_of<const W: usize>(index: u64, mask: u64) -> usize {
-    // Of 32 bits, as any capacity is, so that the compiler sees that nothing here wraps.
+    // The index is cut to 32 bits, which any capacity has, so that the compiler sees that nothing wraps.
     ENTRIES + (index & mask) as u32 as usize * W
 }
 

@@ -49,7 +49,8 @@ pub struct Attach {
     pub private_keys: bool,
     /// The remedy when no service can be reached.
     pub fallback: Fallback,
-    /// The time that the service may take to answer: this request, and later ones about keys.
+    /// The time that the service may take to answer: this request, and later ones about keys. For requests about tokens it is a minute at
+    /// least, because each PIN takes long on purpose, and one is tried after another.
     pub limit: Duration,
     /// The time for which [`Queue::wait`](crate::queue::Queue::wait) looks before it sleeps. To sleep and be woken
     /// costs about 50 µs; looking for as long as that is never worse than twice the best. A queue shortens the time by

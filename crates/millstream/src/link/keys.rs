@@ -160,13 +160,19 @@ impl Link {
         Error::Queue(self.refusal().unwrap_or(Refusal::Gone))
     }
 
+    /// Asks, and waits for the answer up to the link's limit.
     pub(super) fn ask(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
+        self.ask_within(request, self.limit)
+    }
+
+    /// Asks, and waits for the answer so long at most.
+    pub(super) fn ask_within(&self, request: &KeyRequest, limit: Duration) -> Result<KeyReply, Error> {
         // Before the lock: in a forked child it may be held for ever.
         if let Some(why) = self.refusal() {
             return Err(why.into());
         }
         let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = Instant::now() + self.limit;
+        let until = Instant::now() + limit;
         loop {
             // First: the places of those keys may be what is asked for.
             self.send_discarded();
@@ -175,7 +181,7 @@ impl Link {
                 // The worker has not read the messages before this one.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if Instant::now() >= until {
-                        return Err(Error::NoAnswer(self.limit));
+                        return Err(Error::NoAnswer(limit));
                     }
                     thread::sleep(FULL);
                 }
@@ -187,7 +193,7 @@ impl Link {
             let left = until.saturating_duration_since(Instant::now());
             if !self.keys.wait(Some(left)).map_err(|_| self.lost())? {
                 // The answer may still come: whoever asks next passes over it.
-                return Err(Error::NoAnswer(self.limit));
+                return Err(Error::NoAnswer(limit));
             }
             let Ok(Some(message)) = self.keys.try_receive() else { return Err(self.lost()) };
             // There may be a key in it.

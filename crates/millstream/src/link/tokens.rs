@@ -14,13 +14,17 @@ use crate::key::KeyHandle;
 /// Between two requests where others are in front.
 const BUSY: Duration = Duration::from_millis(20);
 
+/// The time that a service may take about tokens at least, whatever the limit is: it tries PINs one after another, each on purpose at great
+/// cost, and makes keys of RSA. Others may be in front.
+const LIMIT: Duration = Duration::from_secs(60);
+
 impl Link {
     /// Asks about tokens, and asks again where others are in front, until the limit.
     fn ask_patiently(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
-        let began = Instant::now();
+        let (began, limit) = (Instant::now(), self.limit.max(LIMIT));
         loop {
-            match self.ask(request)? {
-                KeyReply::Refused { why: KeyRefusal::TokensBusy } if began.elapsed() < self.limit => {
+            match self.ask_within(request, limit)? {
+                KeyReply::Refused { why: KeyRefusal::TokensBusy } if began.elapsed() < limit => {
                     thread::sleep(BUSY);
                 }
                 reply => return Ok(reply),
