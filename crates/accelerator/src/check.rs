@@ -13,8 +13,8 @@ use crate::algorithms::{
 };
 use crate::arena::{Arena, Span};
 use crate::pairs::{DecryptionScheme, SECRET_BYTES, SignatureScheme, has_context};
-use crate::shape::{ANY, word_of};
-use crate::uses::{LIST, USES, Uses, brings_public_key, is_of_pair, is_piece};
+use crate::shape::ANY;
+use crate::uses::{USES, Uses, brings_public_key, is_of_pair, is_piece};
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -118,34 +118,7 @@ impl CheckedWord {
         makes_nonce: false,
     };
 
-    /// Returns the word that the code for `SHAPE` has checked, with all that the shape tells as constants.
-    #[inline(always)]
-    pub(crate) fn known<const SHAPE: u64>(&self) -> Self {
-        let word = word_of::<SHAPE>([0; ControlWord::WORDS]);
-        let Some(opcode) = Opcode::from_code(word.opcode).filter(|_| SHAPE != ANY) else { return *self };
-        let Ok((algorithm, hash)) = algorithms(opcode, &word) else { return *self };
-        let key = match (self.key, key(opcode, false, 0, 0, 0)) {
-            (KeyAt::Slot(key), Ok(KeyAt::Slot(_))) => KeyAt::Slot(key),
-            _ => KeyAt::None,
-        };
-        let known = CheckedWord {
-            opcode,
-            algorithm,
-            hash,
-            reverse: word.has(Flags::REVERSE),
-            key,
-            source: Source { gathered: false, ..self.source },
-            destination: self.destination,
-            aad: self.aad,
-            iv: self.iv,
-            mac: self.mac,
-            ..CheckedWord::NOTHING
-        };
-        debug_assert_eq!(known, *self);
-        known
-    }
-
-    /// Returns a word of a frequent kind once more, which the code for `SHAPE` has checked before.
+    /// Returns a word of a frequent kind once more, which the code for `SHAPE` has checked before, with all that the shape tells as constants.
     #[inline(always)]
     pub(crate) fn again<const SHAPE: u64>(word: &ControlWord) -> Self {
         let Some(opcode) = Opcode::from_code(word.opcode).filter(|_| SHAPE != ANY) else {
@@ -183,7 +156,7 @@ fn uses_of<const SHAPE: u64>(opcode: Opcode) -> Option<&'static Uses> {
     if SHAPE == ANY {
         USES.get(opcode as usize)
     } else {
-        Some(const { &LIST[(SHAPE >> OPCODE) as u8 as usize] })
+        Some(const { &USES[(SHAPE >> OPCODE) as u8 as usize] })
     }
 }
 

@@ -333,7 +333,13 @@ impl<'a, A: Arena> Adder<'_, 'a, A> {
         grant: &'a Grant<A>,
         own: &'a mut [u8],
     ) -> Result<(), Status> {
-        let (checked, arena) = (&op.checked.known::<SHAPE>(), &grant.arena);
+        let arena = &grant.arena;
+        let checked = &if SHAPE == ANY {
+            op.checked
+        } else {
+            CheckedWord::again::<SHAPE>(&word_of::<SHAPE>(self.held[op.index as usize].words))
+        };
+        debug_assert_eq!(checked, &op.checked);
         let carried = op.carried.and_then(|index| self.carried.get(index as usize));
         let keys = find_keys(checked, grant, carried)?;
         if checked.makes_nonce {

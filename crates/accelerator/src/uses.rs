@@ -160,7 +160,7 @@ const RANDOM: ControlWord =
 pub(crate) const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
 
 /// The fields that each opcode uses, by its number.
-pub(crate) const LIST: [Uses; 23] = [
+pub(crate) const USES: [Uses; 23] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -185,6 +185,3 @@ pub(crate) const LIST: [Uses; 23] = [
     uses(LONG_PUBLIC),
     uses(PRIVATE),
 ];
-
-/// The same where it need not be a constant.
-pub(crate) static USES: [Uses; 23] = LIST;
