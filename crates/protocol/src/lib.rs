@@ -28,7 +28,7 @@ mod place;
 mod secure;
 
 pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
-pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
+pub use code::{Error, MAX_BYTES, MOST_KEY_BYTES, MOST_OBJECT_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
     NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenHolder, TokenStatus,

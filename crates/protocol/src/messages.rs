@@ -334,7 +334,7 @@ numbered! {
         /// The store can't be read or written.
         Store = 28 "the store can't be read or written: the log of the service says why",
         /// The attributes and the key are too long together.
-        TooLong = 29 "the key with its attributes is too long for the service, which takes some 3800 bytes",
+        TooLong = 29 "the key with its attributes is too long for the service, which takes some 11,700 bytes",
         /// A token has that label already.
         TokenExists = 30 "a token has that label already: choose another",
         /// No more tokens may be open.

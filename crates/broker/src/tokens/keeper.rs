@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use millstream_cpu::Features;
-use millstream_protocol::{KeyRefusal, Refusal, STATE_BYTES, Secret, TokenStatus};
+use millstream_protocol::{KeyRefusal, MOST_OBJECT_BYTES, Refusal, STATE_BYTES, Secret, TokenStatus};
 use millstream_shm::{Mapping, Memory, Words};
 use millstream_store::file::MOST_TRIES;
 use millstream_store::vault::{Change, Header, LocalVault, Records, Vault};
@@ -24,9 +24,6 @@ use crate::policy::{Right, Tokens};
 
 /// The stack of the thread: the database's own depth, with room.
 const STACK: usize = 1 << 20;
-
-/// The bytes of a list that go into one message.
-const LIST_BYTES: usize = 3800;
 
 /// The party that asks, and is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,7 +281,7 @@ impl Store {
                 let memory = if is_known { None } else { Some(self.packed(token)?) };
                 let (attributes, sealed) =
                     stored.map(|stored| (stored.attributes, stored.sealed)).unwrap_or_default();
-                if attributes.len() + sealed.len() > LIST_BYTES {
+                if attributes.len() + sealed.len() > MOST_OBJECT_BYTES {
                     return Ok(Answer::NotFound(KeyRefusal::TooLong, None));
                 }
                 Ok(Answer::Found { taken: true, left: 0, attributes, sealed, memory })
@@ -384,11 +381,11 @@ impl Store {
             for object in next {
                 let attributes = self.file.get(token, object)?.attributes;
                 // An object that fits no message can't be used here either.
-                if attributes.len() > LIST_BYTES - 18 {
+                if attributes.len() > MOST_OBJECT_BYTES - 18 {
                     continue;
                 }
                 bytes += 18 + attributes.len();
-                if bytes > LIST_BYTES {
+                if bytes > MOST_OBJECT_BYTES {
                     return Ok(Answer::Objects(listed, true));
                 }
                 listed.push((u128::from_be_bytes(object.0), attributes));

@@ -65,7 +65,7 @@ impl Kept {
         line.unwrap_or_else(|| panic!("no {name} in {said}")).parse().unwrap()
     }
 
-    fn serve(&self) -> Service {
+    pub fn serve(&self) -> Service {
         self.serve_with("1", "")
     }
 }
@@ -80,11 +80,11 @@ fn token(service: &Service) -> TokenStatus {
     tokens.into_iter().find(|token| token.label == "web").unwrap()
 }
 
-fn operator(service: &Service) -> Operator {
+pub fn operator(service: &Service) -> Operator {
     Operator::connect(Some(service.socket())).unwrap()
 }
 
-fn private(service: &Service) -> Accelerator {
+pub fn private(service: &Service) -> Accelerator {
     Attach { private_keys: true, ..service.wanted() }.attach().unwrap()
 }
 
@@ -92,11 +92,11 @@ pub fn open(accelerator: &Accelerator, token: u128) -> OpenToken {
     accelerator.open_token(token, Pin::User(USER)).unwrap()
 }
 
-fn asked(label: &str, kind: &str) -> Attributes {
+pub fn asked(label: &str, kind: &str) -> Attributes {
     Attributes { label: label.into(), kind: kind.into(), ..Attributes::default() }
 }
 
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>, why: KeyRefusal) {
+pub fn refused<T: std::fmt::Debug>(result: Result<T, Error>, why: KeyRefusal) {
     assert_eq!(result.unwrap_err(), Error::Key(why));
 }
 
