@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod age;
+pub mod certificate;
 pub mod chunked;
 pub mod cipher;
 mod detect;

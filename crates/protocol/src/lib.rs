@@ -22,12 +22,14 @@
 #![deny(unsafe_code)]
 
 mod attributes;
+mod certificate;
 mod code;
 mod messages;
 mod place;
 mod secure;
 
 pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
+pub use certificate::{CERTIFICATE, CertificateParts, PKCS11_TAG};
 pub use code::{Error, MAX_BYTES, MOST_KEY_BYTES, MOST_OBJECT_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,

@@ -325,6 +325,7 @@ pub mod object {
 
     pub const NAME: c_int = 1;
     pub const PKEY: c_int = 2;
+    pub const CERT: c_int = 3;
 }
 
 /// Functions of a key agreement.

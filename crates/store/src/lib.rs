@@ -49,7 +49,9 @@ pub mod vault;
 pub use device::{CREDENTIAL, Origin};
 pub use error::Error;
 pub use file::File;
-pub use millstream_protocol::{Attributes, MOST_LABEL_BYTES, usage};
+pub use millstream_protocol::{
+    Attributes, CERTIFICATE, CertificateParts, MOST_LABEL_BYTES, PKCS11_TAG, usage,
+};
 pub use names::{ObjectId, Role, TokenId};
 pub use secret::{DeviceSecret, FILE as DEVICE_FILE};
 pub use token::Token;

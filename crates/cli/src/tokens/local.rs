@@ -165,6 +165,12 @@ impl OpenLocal<'_> {
         Ok(())
     }
 
+    /// Adds an object that is public as a whole.
+    pub(super) fn keep(&mut self, attributes: &Attributes) -> Result<(), Error> {
+        self.0.add(&Attributes { created: token::now(), ..attributes.clone() }, &[])?;
+        Ok(())
+    }
+
     pub(super) fn remove(&mut self, object: ObjectId) -> Result<(), Error> {
         Ok(self.0.remove(object)?)
     }

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 
 use millstream::cwq::{Algorithm, Usages};
 use millstream::isolated::TokenKey;
+use millstream_files::certificate::Certificate;
 use millstream_files::key::Kind;
 use millstream_store::file::{Damage, TokenInfo};
-use millstream_store::{Attributes, Error as StoreError, ObjectId, Role, usage};
+use millstream_store::{Attributes, CertificateParts, Error as StoreError, ObjectId, Role, usage};
 use zeroize::Zeroizing;
 
 use self::local::{Local, OpenLocal};
@@ -347,6 +348,30 @@ impl Open<'_> {
         match self {
             Open::Local(token) => token.import(kind, key, asked),
             Open::Service(token) => token.import(key, asked),
+        }
+    }
+
+    /// Brings a certificate in, which gets the identifier of the key that it certifies if it was given none.
+    ///
+    /// # Errors
+    /// [`Error::Key`] when the token has it; [`Error::Store`], [`Error::Queue`].
+    pub fn import_certificate(
+        &mut self,
+        label: &str,
+        id: &[u8],
+        certificate: &Certificate,
+    ) -> Result<(), Error> {
+        let Certificate { der, serial, issuer, subject, public_key } = certificate;
+        let parts = CertificateParts { der, serial, issuer, subject, public_key };
+        let mut objects = Vec::new();
+        for object in self.objects()? {
+            objects.push((object, self.show(object)?));
+        }
+        let id = named::certificate(&Attributes::of_certificate(label, id, parts), &objects)?;
+        let asked = Attributes::of_certificate(label, &id, parts);
+        match self {
+            Open::Local(token) => token.keep(&asked),
+            Open::Service(token) => token.keep(&asked),
         }
     }
 

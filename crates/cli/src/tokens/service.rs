@@ -154,6 +154,11 @@ impl OpenService {
         {
             return Ok(key);
         }
+        // Other objects than keys may have the label alone.
+        let labelled: Vec<_> = objects.iter().filter(|(_, is)| is.label == name).collect();
+        if let [(object, _)] = labelled[..] {
+            return Ok(ObjectId(object.to_be_bytes()));
+        }
         let found = objects.iter().map(|(object, _)| *object).find(|object| format!("{object:032x}") == name);
         let found = found.ok_or_else(|| StoreError::NoObject(name.to_owned()))?;
         Ok(ObjectId(found.to_be_bytes()))
@@ -205,6 +210,12 @@ impl OpenService {
     pub(super) fn import(&mut self, key: &[u8], asked: &Attributes) -> Result<(), Error> {
         self.is_free(&asked.label)?;
         self.open.import(asked, key)?;
+        Ok(())
+    }
+
+    /// Adds an object that is public as a whole.
+    pub(super) fn keep(&mut self, attributes: &Attributes) -> Result<(), Error> {
+        self.open.import(attributes, &[])?;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 mod accidents;
 mod bed;
+mod certificates;
 mod keys;
 mod large;
 mod pins;

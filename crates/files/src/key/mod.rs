@@ -3,7 +3,7 @@
 pub(crate) mod asn1;
 mod jwk;
 mod kind;
-mod pem;
+pub(crate) mod pem;
 mod post_quantum;
 mod tink;
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 const LINE: usize = 64;
 
 /// Writes DER as PEM.
-pub(super) fn write(label: &str, der: &[u8]) -> Secret {
+pub(crate) fn write(label: &str, der: &[u8]) -> Secret {
     let mut digits = Zeroizing::new(vec![0; der.len().div_ceil(3) * 4]);
     let len = Base64::encode(der, &mut digits).expect("four digits for three bytes").len();
     let mut text = Zeroizing::new(Vec::with_capacity(len + len / LINE + 2 * label.len() + 64));
@@ -49,6 +49,14 @@ pub(super) fn read(features: Features, text: &[u8]) -> Result<Found, Error> {
         return read(features, &decode(&mut lines)?);
     }
     Err(bad(format!("no key, but {}", seen.unwrap_or("nothing that PEM knows"))))
+}
+
+/// Returns the bytes of the first block with that label; none where there is none.
+pub(crate) fn block(text: &[u8], label: &str) -> Result<Option<Vec<u8>>, Error> {
+    let begin = format!("-----BEGIN {label}-----");
+    let Some(text) = str::from_utf8(text).ok().filter(|text| text.contains(&begin)) else { return Ok(None) };
+    let mut lines = text.lines().map(str::trim_end).skip_while(|line| *line != begin).skip(1);
+    decode(&mut lines).map(|der| Some(der.to_vec()))
 }
 
 /// Decodes the lines up to the end of the block.

@@ -10,15 +10,12 @@ use cryptoki_sys::*;
 use millstream::Features;
 use millstream::publickey::{mldsa, mlkem};
 use millstream_files::key::PublicKey;
-use millstream_store::{Attributes as Shared, usage};
+use millstream_store::{Attributes as Shared, CERTIFICATE, PKCS11_TAG, usage};
 
 use crate::object::attributes::Attributes;
 use crate::object::kind::Kind;
 use crate::object::{make, rules};
 use crate::refusal::{Outcome, Refusal};
-
-/// The tag of the attributes of PKCS #11.
-const TAG: u16 = 256;
 
 /// Returns the usages that both sides have, for keys of a kind.
 fn usages_of(kind: Option<Kind>) -> [(u32, CK_ATTRIBUTE_TYPE); 7] {
@@ -63,7 +60,7 @@ pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
     let name = match (class, kind) {
         (CKO_PUBLIC_KEY, Some(kind)) => format!("{} public", kind.name()),
         (_, Some(kind)) => kind.name().to_owned(),
-        (CKO_CERTIFICATE, _) => "certificate".to_owned(),
+        (CKO_CERTIFICATE, _) => CERTIFICATE.to_owned(),
         _ => "data".to_owned(),
     };
     let usages = usages_of(kind).into_iter().filter(|(_, kind)| attributes.is(*kind));
@@ -86,7 +83,7 @@ pub fn to_store(attributes: &Attributes, created: u64) -> Outcome<Shared> {
     if matches!(class, CKO_PRIVATE_KEY | CKO_PUBLIC_KEY) {
         OF_PUBLIC_KEY.iter().for_each(|kind| drop(own.take(*kind)));
     }
-    shared.others.insert(TAG, own.encode());
+    shared.others.insert(PKCS11_TAG, own.encode());
     Ok(shared)
 }
 
@@ -96,7 +93,7 @@ fn is_secret(class: CK_OBJECT_CLASS) -> bool {
 
 /// Returns an object's attributes from what the store has; none for what this version does not know.
 pub fn from_store(features: Features, shared: &Shared) -> Option<Attributes> {
-    let mut attributes = match shared.others.get(&TAG) {
+    let mut attributes = match shared.others.get(&PKCS11_TAG) {
         Some(bytes) => completed(features, Attributes::decode(bytes)?, shared)?,
         None => of_key(features, shared).ok()?,
     };

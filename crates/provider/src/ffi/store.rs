@@ -152,6 +152,10 @@ unsafe extern "C" fn load(
                     // SAFETY: parameters of an object that is data.
                     unsafe { taker.pass(object::PKEY, &parts) }
                 }
+                Loaded::Certificate(der) => {
+                    // SAFETY: parameters of an object that is data.
+                    unsafe { taker.pass(object::CERT, &[filled(c"data", OCTET_STRING, &der)]) }
+                }
                 Loaded::Private(key) => pass(store.provider, key, &taker),
             }
         },

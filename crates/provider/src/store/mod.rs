@@ -1,7 +1,7 @@
 //! Keys of the service's tokens by their URIs: what `OSSL_STORE` loads, and with it every program that takes a URI for a key.
 //!
 //! A private key stays in the service. OpenSSL gets a key of ours that stands for it, and the public part. Lists and public parts
-//! take no PIN.
+//! take no PIN, and certificates take none.
 //!
 //! Ref. provider-storemgmt(7), ossl_store(7).
 
@@ -43,12 +43,15 @@ pub enum Loaded {
     Public(Vec<u8>),
     /// A private key in the service.
     Private(PrivateKey),
+    /// A certificate, in DER.
+    Certificate(Vec<u8>),
 }
 
 /// The kinds of objects, as `OSSL_STORE_INFO_…` numbers them.
 const EXPECTS_NAME: i32 = 1;
 const EXPECTS_PUBLIC: i32 = 3;
 const EXPECTS_PRIVATE: i32 = 4;
+const EXPECTS_CERTIFICATE: i32 = 5;
 
 /// Returns the algorithm of a kind of key pair.
 fn algorithm(kind: &str) -> Option<Algorithm> {
@@ -88,22 +91,37 @@ impl Store {
         let mut left = VecDeque::new();
         for token in tokens.into_iter().filter(|token| uri.names_token(token)) {
             for (object, attributes) in service.objects(token.token).map_err(failed)? {
-                if algorithm(&attributes.kind).is_some() && uri.names_object(&attributes) {
+                let is_key = algorithm(&attributes.kind).is_some() && uri.takes_keys();
+                let is_certificate = attributes.certificate().is_some() && uri.takes_certificates();
+                if uri.names_object(&attributes) && (is_key || is_certificate) {
                     left.push_back((token.clone(), object, attributes));
                 }
             }
         }
+        // A key comes before its certificates, since most programs ask for one.
+        left.make_contiguous().sort_by_key(|(.., attributes)| attributes.certificate().is_some());
         if left.is_empty() && !uri.lists() {
             return Err(Reason::INVALID_DATA.because(
-                "no token of the service that this user may use has such a key pair; `millstream token list` and `millstream key list` show what there is",
+                "no token of the service that this user may use has such a key pair or certificate; `millstream token list` and `millstream key list` show what there is",
             ));
         }
         Ok(Store { provider, uri, left, login: None, expected: 0 })
     }
 
-    /// Tells whether all is loaded.
-    pub fn is_empty(&self) -> bool {
-        self.left.is_empty() || ![0, EXPECTS_NAME, EXPECTS_PUBLIC, EXPECTS_PRIVATE].contains(&self.expected)
+    /// Tells whether all is loaded that the program takes.
+    pub fn is_empty(&mut self) -> bool {
+        let (lists, expected) = (self.uri.lists(), self.expected);
+        let takes = |attributes: &Attributes| match expected {
+            0 => true,
+            EXPECTS_NAME => lists,
+            EXPECTS_PUBLIC | EXPECTS_PRIVATE => lists || attributes.certificate().is_none(),
+            EXPECTS_CERTIFICATE => lists || attributes.certificate().is_some(),
+            _ => false,
+        };
+        while self.left.front().is_some_and(|(.., attributes)| !takes(attributes)) {
+            self.left.pop_front();
+        }
+        self.left.is_empty()
     }
 
     /// Loads the next key. `ask` asks for the PIN of a token, if the URI does not tell it.
@@ -111,9 +129,17 @@ impl Store {
     /// # Errors
     /// There is none, the PIN is wrong, or the service refuses.
     pub fn load(&mut self, ask: impl FnOnce(&str) -> Option<Zeroizing<Vec<u8>>>) -> Result<Loaded> {
+        if self.is_empty() {
+            return Err(Reason::INVALID_DATA);
+        }
         let (token, object, attributes) = self.left.pop_front().ok_or(Reason::INVALID_DATA)?;
+        let certificate = attributes.certificate();
         if self.uri.lists() {
-            return Ok(Loaded::Name(uri::of_key(&token.label, &attributes.label)));
+            let kind = certificate.map_or("", |_| "?type=cert");
+            return Ok(Loaded::Name(uri::of_key(&token.label, &attributes.label) + kind));
+        }
+        if let Some(certificate) = certificate {
+            return Ok(Loaded::Certificate(certificate.to_vec()));
         }
         if self.uri.wants_public() || self.expected == EXPECTS_PUBLIC {
             return Ok(Loaded::Public(attributes.public_key));

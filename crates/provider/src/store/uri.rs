@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | token | before the slash | `token`, or `serial` |
 //! | key | behind the slash: a label, or `id=` and hexadecimal digits | `object`, `id` |
-//! | public part alone | `?type=public` | `type=public` |
+//! | public part alone, certificates alone | `?type=public`, `?type=cert` | `type=public`, `type=cert` |
 //! | PIN | `?pin-source=FILE`, `?pin-value=PIN` | the same |
 //!
 //! Ref. RFC 7512 §2.3 to §2.5, RFC 3986 §2.1 (bytes as `%` and two digits).
@@ -23,11 +23,19 @@ pub struct Uri {
     serial: Option<String>,
     label: Option<String>,
     id: Option<Vec<u8>>,
-    /// True where public parts alone are wanted, false where private keys are; none for either.
-    public: Option<bool>,
+    /// The kind of objects that are wanted alone.
+    only: Option<Only>,
     pub pin: Option<Pin>,
     /// True for the scheme whose URIs without a key name all keys of a token.
     lists: bool,
+}
+
+/// A kind of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    Private,
+    Public,
+    Certificates,
 }
 
 /// The place of a PIN that is not asked for.
@@ -156,11 +164,14 @@ impl Uri {
     }
 
     fn type_of(&mut self, value: &str) -> Result<()> {
-        self.public = match value {
-            "private" => Some(false),
-            "public" => Some(true),
-            _ => return Err(wrong(format!("keys of the type {value} are not loaded here"))),
-        };
+        self.only = Some(match value {
+            "private" => Only::Private,
+            "public" => Only::Public,
+            "cert" => Only::Certificates,
+            _ => return Err(wrong(format!("objects of the type {value} are not loaded here"))),
+        });
+        // A token alone with a type means all of that type.
+        self.lists &= value != "cert";
         Ok(())
     }
 
@@ -171,7 +182,17 @@ impl Uri {
 
     /// Tells whether public parts alone are wanted.
     pub fn wants_public(&self) -> bool {
-        self.public == Some(true)
+        self.only == Some(Only::Public)
+    }
+
+    /// Tells whether keys may be meant.
+    pub fn takes_keys(&self) -> bool {
+        self.only != Some(Only::Certificates)
+    }
+
+    /// Tells whether certificates may be meant.
+    pub fn takes_certificates(&self) -> bool {
+        matches!(self.only, None | Some(Only::Certificates))
     }
 
     /// Tells whether the URI can mean that token.
@@ -212,7 +233,11 @@ mod tests {
         assert_eq!(ours, theirs);
         assert_eq!(ours.pin, Some(Pin::File("/run/pin".into())));
         let by_id = Uri::read("pkcs11:token=web;id=%01%ab;type=private?pin-value=12%333").unwrap();
-        assert_eq!((by_id.id, by_id.public), (Some(vec![1, 0xab]), Some(false)));
+        assert_eq!((by_id.id, by_id.only), (Some(vec![1, 0xab]), Some(Only::Private)));
+        let certificates = Uri::read("pkcs11:token=web;type=cert").unwrap();
+        assert!(certificates.takes_certificates() && !certificates.takes_keys());
+        assert!(!Uri::read("millstream:web?type=cert").unwrap().lists());
+        assert!(ours.takes_keys() && ours.takes_certificates());
         assert_eq!(by_id.pin, Some(Pin::Value(Zeroizing::new(b"1233".to_vec()))));
         assert_eq!(Uri::read("millstream:web/id=01ab").unwrap().id, Some(vec![1, 0xab]));
         assert!(Uri::read("millstream:web").unwrap().lists() && !ours.lists());
@@ -234,7 +259,7 @@ mod tests {
             "millstream:web/server?pin=1",
             "pkcs11:token",
             "pkcs11:token=web;colour=red",
-            "pkcs11:type=cert",
+            "pkcs11:type=secret-key",
             "pkcs11:token=web?pin-source=|cat",
         ] {
             let why = Uri::read(uri).unwrap_err();

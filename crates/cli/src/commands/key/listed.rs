@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use millstream_files::certificate::Certificate;
 use millstream_files::key::Form as FileForm;
 use millstream_store::{Attributes, Role};
 
@@ -53,7 +54,7 @@ impl List {
     }
 }
 
-/// Show what is known of a key, and its public part
+/// Show what is known of a key, and its public part, or a certificate
 #[derive(clap::Args)]
 pub(super) struct Show {
     #[command(flatten)]
@@ -69,8 +70,11 @@ impl Show {
         let failed = |error| Error::in_format(error, "the key", "");
         let public = public.map(|public| public.write(FileForm::Pem)).transpose().map_err(failed)?;
         let public = public.map(|pem| String::from_utf8_lossy(&pem).into_owned());
+        let certificate = attributes.certificate().map(Certificate::to_pem);
+        let certificate = certificate.map(|pem| String::from_utf8_lossy(&pem).into_owned());
         if self.json {
             let mut json = json(&attributes);
+            json["certificate"] = certificate.into();
             json["public_key"] = public.into();
             json["is_public"] = is_public.into();
             return print(format!("{json:#}\n"));
@@ -84,15 +88,16 @@ impl Show {
         line("label", &shown::text(&attributes.label));
         line("id", &hex::write(&attributes.id));
         line("kind", &format!("{}{}", attributes.kind, if is_public { ", public" } else { "" }));
-        if !is_public {
+        if !is_public && certificate.is_none() {
             line("bits", &attributes.bits.to_string());
         }
-        if !attributes.label.is_empty() {
+        if !attributes.label.is_empty() && certificate.is_none() {
             line("usages", &usage_names(attributes.usages));
             line("exportable", if attributes.exportable { "yes" } else { "no" });
             line("made inside", if attributes.never_outside { "yes" } else { "no" });
         }
-        text.push_str(&public.unwrap_or_default());
+        // A certificate has its public key in it.
+        text.push_str(&certificate.or(public).unwrap_or_default());
         print(text)
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use millstream_cpu::Features;
-use millstream_files::key::{Found, Key};
+use millstream_files::key::Key;
 use millstream_store::Role;
 
 use super::forms::{self, Form, Kind};
-use super::options::{InToken, Rules, read_file, secret_output};
+use super::options::{Imported, InToken, Rules, read_import, secret_output};
 use crate::commands::Context;
 use crate::error::Error;
 use crate::tokens::pins::UserPin;
@@ -64,12 +64,13 @@ impl Generate {
     }
 }
 
-/// Bring the key of a file into a token
+/// Bring the key or the certificate of a file into a token
 ///
-/// The file stays as it is; remove it when the key is to be nowhere else.
+/// The file stays as it is; remove it when the key is to be nowhere else. A certificate gets the identifier of the key that it certifies, if the token has that
+/// one and --id says no other.
 #[derive(clap::Args)]
 pub(super) struct Import {
-    /// The file: PKCS#8, SEC 1 or PKCS#1 in PEM or DER, a JSON Web Key or a keyset of Tink
+    /// The file: PKCS#8, SEC 1 or PKCS#1 in PEM or DER, a JSON Web Key, a keyset of Tink, or an X.509 certificate in PEM or DER
     file: PathBuf,
     /// The kind of key, if the file holds its bytes alone
     #[arg(long, value_enum, value_name = "KIND")]
@@ -77,7 +78,7 @@ pub(super) struct Import {
     /// The label of the token
     #[arg(short = 'T', long, value_name = "TOKEN")]
     token: String,
-    /// The label for the key
+    /// The label for the key or the certificate
     #[arg(short = 'K', long = "token-key", value_name = "LABEL")]
     label: String,
     #[command(flatten)]
@@ -90,8 +91,14 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let Found::Key(key) = read_file(context, &self.file, self.raw.map(Into::into))? else {
-            return Err(Error::secret(&self.file, "a public key, which needs no token"));
+        let key = match read_import(context, &self.file, self.raw.map(Into::into))? {
+            Imported::Key(key) => key,
+            Imported::Certificate(certificate) => {
+                let id = self.rules.of_certificate()?;
+                let mut store = self.place.open()?;
+                let mut token = store.token(&self.token, Role::User, &self.pin.get()?)?;
+                return token.import_certificate(&self.label, &id, &certificate);
+            }
         };
         let asked = self.rules.asked(key.kind(), &self.label)?;
         let mut store = self.place.open()?;

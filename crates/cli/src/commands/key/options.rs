@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_cpu::Features;
 use millstream_files::age;
+use millstream_files::certificate::Certificate;
 use millstream_files::key::{self, Form as FileForm, Found, Key, Kind, PublicKey};
 use millstream_store::{Attributes, Role, usage};
 
@@ -153,7 +154,9 @@ impl Source {
         if let (Some(token), Some(key)) = (self.token, self.key) {
             let key = InToken { token, key, pin: self.pin, place: self.place };
             let (features, attributes) = (Features::active()?, key.show()?);
-            let public = (!attributes.public_key.is_empty())
+            // The public key of a certificate may be of a kind that no key here has.
+            let has_public = !attributes.public_key.is_empty() && attributes.certificate().is_none();
+            let public = has_public
                 .then(|| PublicKey::from_spki(features, &attributes.public_key))
                 .transpose()
                 .map_err(|error| Error::in_format(error, &key.key, ""))?;
@@ -180,6 +183,31 @@ pub(super) fn read_file(context: &Context, path: &Path, raw: Option<Kind>) -> Re
     let (bytes, exposed) = secret::key_file(path)?;
     found(context, path, &bytes, exposed, raw)
 }
+
+/// The contents of a file that are brought into a token.
+pub(super) enum Imported {
+    Key(Key),
+    Certificate(Box<Certificate>),
+}
+
+/// Reads a file with a key or a certificate. Where it has both, the key is meant.
+pub(super) fn read_import(context: &Context, path: &Path, raw: Option<Kind>) -> Result<Imported, Error> {
+    let (bytes, exposed) = secret::key_file(path)?;
+    let has_key = raw.is_some() || bytes.windows(PRIVATE.len()).any(|part| part == PRIVATE);
+    if !has_key {
+        let certificate = Certificate::read(&bytes).map_err(|error| Error::secret(path, error))?;
+        if let Some(certificate) = certificate {
+            return Ok(Imported::Certificate(Box::new(certificate)));
+        }
+    }
+    match found(context, path, &bytes, exposed, raw)? {
+        Found::Key(key) => Ok(Imported::Key(key)),
+        Found::Public(_) => Err(Error::secret(path, "a public key, which needs no token")),
+    }
+}
+
+/// The end of the first line of every private key in PEM.
+const PRIVATE: &[u8] = b"PRIVATE KEY-----";
 
 /// Finds the key in a file's bytes, and warns if others may read a private one.
 fn found(
@@ -225,6 +253,16 @@ impl Rules {
     /// Returns true if any of the options is given.
     pub(super) fn are_given(&self) -> bool {
         !self.usages.is_empty() || self.exportable || self.id.is_some()
+    }
+
+    /// Returns the identifier that a certificate is to have, empty for none.
+    pub(super) fn of_certificate(&self) -> Result<Vec<u8>, Error> {
+        if !self.usages.is_empty() || self.exportable {
+            return Err(Error::Usage(
+                "a certificate is public and has no usages; leave --usages and --exportable out".into(),
+            ));
+        }
+        Ok(self.id.as_ref().map_or_else(Vec::new, |Identifier(id)| id.clone()))
     }
 
     /// Returns what is asked of a new key.
