@@ -3,7 +3,7 @@
 //! The first six bytes of a word say what it asks for: version, opcode, algorithm, hash and flags. Words that follow each other
 //! mostly ask for the same. [`with_shape!`] calls a function that is compiled once for each of the most frequent kinds, with these
 //! bytes known, and once for all others. It is the same function, so words of frequent kinds are judged by the same checks as
-//! others: the compiler only leaves out the questions whose answers it knows.
+//! others: the compiler only leaves out the questions whose answers it knows. Some more kinds have such code for runs alone.
 
 use millstream_cwq::ControlWord;
 
