@@ -39,7 +39,7 @@ impl Unit {
                     self.ciphers(chained);
                     macs(chained, hmac, |chained, tag| {
                         if chained.end.is_ok() {
-                            chained.end = Ok(Some(tag.clone()));
+                            chained.end = Ok(Some(*tag));
                         }
                     });
                 } else {
@@ -139,7 +139,7 @@ fn macs(
         jobs.push(HmacJob::new(chained.mac, data));
     }
     lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
-    let mut tags: Vec<_> = jobs.iter().map(|job| job.tag.clone()).collect();
+    let mut tags: Vec<_> = jobs.iter().map(|job| job.tag).collect();
     wipe_list(&mut jobs);
     drop(jobs);
     chained.iter_mut().zip(&tags).for_each(|(chained, tag)| tell(chained, tag));
