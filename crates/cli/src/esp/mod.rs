@@ -9,6 +9,7 @@ mod arriving;
 mod control;
 mod leaving;
 mod options;
+mod path_mtu;
 mod paths;
 mod plane;
 mod records;

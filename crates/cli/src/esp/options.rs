@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) workers: usize,
     /// The longest outer packet.
     pub(crate) mtu: usize,
+    /// The MTU below which no message of ICMP is believed; none if no message is.
+    pub(crate) least_path_mtu: Option<usize>,
     /// The time without a packet after which a keep-alive is sent.
     pub(crate) keepalive: Option<Duration>,
     /// True if packets go to where a peer's newest authentic packet came from.

@@ -36,6 +36,7 @@ fn keep_up(plane: &Plane) {
         look_at_service(plane);
         if tick.is_multiple_of(TICKS) {
             plane.table().all().for_each(|sa| sa.look_at_clock());
+            plane.path_mtus.forget_old(Instant::now());
             // The next second tries again; until then a restart might take a packet twice.
             let _ = plane.write_records();
         }

@@ -24,6 +24,11 @@ them. The folder belongs to the keys. Keep it with them, and never bring an old 
 folder. The highest number that was accepted is there, too, and is written each second.",
     ),
     (
+        "PATH MTU",
+        "A packet that may not be cut and does not fit is answered with 'fragmentation needed' or 'packet too big', and the length that fits. Routers tell narrower paths by \
+ICMP, which anybody can forge. So a message counts only if it quotes a packet that was lately sent to that peer, it makes no path narrower than --least-path-mtu, and it is forgotten after ten minutes.",
+    ),
+    (
         "SIGNALS",
         "SIGINT and SIGTERM end the data plane in order: the device and the socket are gone, and no numbers are lost.",
     ),
