@@ -1363,6 +1363,7 @@ _arguments "${_arguments_options[@]}" : \
 '--keepalive=[The seconds after which a keep-alive is sent where nothing else was; 0 for none]:SECONDS:_default' \
 '--socket=[The socket of the service \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'(--sa)--from-kernel[Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes]' \
 '--follow-peers[Send to where a peer'\''s newest authentic packet came from, when a NAT gives it another address or port; not where this machine is behind a NAT itself]' \
 '--isolated[Hold the keys in the service]' \
 '-h[Print help]' \

@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) tun: String,
     /// The file with associations and policies, if there is one.
     pub(crate) file: Option<PathBuf>,
+    /// True if the kernel's associations and policies are followed.
+    pub(crate) from_kernel: bool,
     /// The folder of the records.
     pub(crate) state: PathBuf,
     /// The socket by which it is changed.

@@ -40,6 +40,7 @@ pub(super) struct Plane {
     pub(super) workers: Workers,
     pub(super) worker_count: usize,
     pub(super) file: Option<PathBuf>,
+    pub(super) from_kernel: bool,
     pub(super) keepalive: Option<Duration>,
     /// Drops of packets that have no association.
     pub(super) dropped: Counters,
@@ -72,6 +73,8 @@ pub(super) struct Events {
     pub(super) path_mtus: AtomicU64,
     /// Messages of ICMP about packets that no association has sent lately.
     pub(super) icmp_ignored: AtomicU64,
+    /// Messages of the kernel about something that is not there, or could not be made.
+    pub(super) not_followed: AtomicU64,
     /// Times that the service was lost.
     pub(super) service_losses: AtomicU64,
 }
@@ -93,6 +96,7 @@ impl Plane {
             workers,
             worker_count: options.workers,
             file: options.file.clone(),
+            from_kernel: options.from_kernel,
             keepalive: options.keepalive,
             dropped: Counters::default(),
             events: Events::default(),

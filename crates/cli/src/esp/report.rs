@@ -19,6 +19,7 @@ pub(super) fn json(plane: &Plane) -> Value {
         "isolated": matches!(plane.place, Place::Worker(_)),
         "associations": table.all().map(|sa| association(plane, sa)).collect::<Vec<_>>(),
         "policies": table.policies().len(),
+        "not_followed": count(&plane.events.not_followed),
         "dropped": dropped(&plane.dropped),
         "ike": count(&plane.events.ike),
         "keepalives": { "in": count(&plane.events.keepalives_in), "out": count(&plane.events.keepalives_out) },
@@ -96,7 +97,11 @@ pub(crate) fn text(report: &Value) -> String {
         drops(&mut text, "  dropped", &sa["dropped"]);
     }
     drops(&mut text, "without an association", &report["dropped"]);
-    for (name, what) in [("ike", "packets of IKE"), ("refused", "packets that the kernel refused")] {
+    for (name, what) in [
+        ("ike", "packets of IKE"),
+        ("refused", "packets that the kernel refused"),
+        ("not_followed", "messages of the kernel that are not followed"),
+    ] {
         if report[name].as_u64().is_some_and(|count| count > 0) {
             let _ = writeln!(text, "{what}: {}", report[name]);
         }

@@ -136,7 +136,7 @@ impl Socket {
         let received = match received {
             Ok(received) => received,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
-            // It concerns no packet that comes.
+            // Such an error concerns no packet that comes.
             Err(error) if is_told_once(error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -231,7 +231,7 @@ impl Socket {
             sendmsg(self.descriptor.as_raw_fd(), &parts, control, MsgFlags::empty(), Some(&to)).map(|_| ())
         };
         match send() {
-            // It may concern an earlier packet, and this one was not tried then.
+            // The error may concern an earlier packet, and this one was not tried then.
             Err(error) if is_told_once(error) => send(),
             ended => ended,
         }

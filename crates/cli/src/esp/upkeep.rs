@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use millstream_esp::{Direction, Place};
 
-use super::add;
 use super::arriving::KEEPALIVE;
 use super::plane::Plane;
+use super::rebind::rebind;
 
 /// The time between two looks.
 const TICK: Duration = Duration::from_millis(100);
@@ -60,7 +60,7 @@ fn look_at_service(plane: &Plane) {
     }
     if plane.table().all().any(|sa| !sa.is_bound()) {
         // The upkeep tries again at the next look.
-        let _ = add::rebind(plane);
+        let _ = rebind(plane);
     }
 }
 

@@ -19,7 +19,7 @@ ip addr add 192.0.2.1/24 dev wire; ip link set wire up
 there sh -c "$quiet"; there ip link set lo up; there ip addr add 192.0.2.2/24 dev wire2; there ip link set wire2 up
 # The network of each end is behind its own device.
 begin_a() {
-    $MILLSTREAM esp run --sa ${SA_A:-sa.conf} --state a.state --control a.sock $OPTIONS $OPTIONS_A 2>>a.log & A=$!
+    $MILLSTREAM esp run ${FROM:---sa ${SA_A:-sa.conf}} --state a.state --control a.sock $OPTIONS $OPTIONS_A 2>>a.log & A=$!
     until $MILLSTREAM esp show --control a.sock >/dev/null 2>&1; do kill -0 $A; sleep 0.02; done
     ip addr add 10.1.0.1/24 dev esp0; ip route add 10.2.0.0/24 dev esp0
 }

@@ -4,5 +4,6 @@
 mod bed;
 #[path = "../common/mod.rs"]
 mod common;
+mod kernel;
 mod path_mtu;
 mod planes;

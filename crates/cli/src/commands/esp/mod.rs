@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::TypedValueParser;
@@ -64,6 +65,9 @@ struct Run {
     /// The file with associations and policies; others may be added later
     #[arg(long, value_name = "FILE")]
     sa: Option<PathBuf>,
+    /// Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes
+    #[arg(long, conflicts_with = "sa")]
+    from_kernel: bool,
     /// The folder that has the sequence numbers of keys [default: the file's name with .state behind it]
     #[arg(long, value_name = "FOLDER", required_unless_present = "sa")]
     state: Option<PathBuf>,
@@ -127,6 +131,7 @@ impl Run {
         let options = Options {
             tun: self.tun,
             file: self.sa,
+            from_kernel: self.from_kernel,
             state,
             control: self.at.path()?,
             workers: self.workers.into(),
@@ -136,7 +141,9 @@ impl Run {
             follows: self.follow_peers,
             service,
         };
-        esp::run(&options, &|what| context.say(what))
+        let context = context.clone();
+        let say: esp::Say = Arc::new(move |what| context.say(what));
+        esp::run(&options, &say)
     }
 }
 

@@ -17,6 +17,11 @@ An association whose src is an address of this machine seals, one whose dst is o
 association that fits it. Without replay-window a window has 64 packets. The file must not be readable by everyone.",
     ),
     (
+        "ASSOCIATIONS OF A DAEMON",
+        "With --from-kernel associations and policies are those that a daemon of IKE has given to the kernel, as they come and go. What is not there is refused by its \
+name and counted as not_followed. This needs CAP_NET_ADMIN in the network namespace. The daemon should install no policies for them, and make new keys by time, because the kernel does not see the packets.",
+    ),
+    (
         "SEQUENCE NUMBERS",
         "No number is used twice under one key, also by a process that is started again after it was killed: it would give plaintext and the means to forge away. \
 Numbers are reserved a million at a time, in a file of the folder that --state names, before the first of them is used; a new process begins behind \
