@@ -1901,7 +1901,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__esp__subcmd__run)
-            opts="-n -h -V --sa --state --tun --workers --mtu --keepalive --follow-peers --isolated --socket --control --help --version"
+            opts="-n -h -V --sa --from-kernel --state --tun --workers --mtu --least-path-mtu --keepalive --follow-peers --isolated --socket --control --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1928,6 +1928,10 @@ _millstream_words() {
                     return 0
                     ;;
                 --mtu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --least-path-mtu)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1152,9 +1152,11 @@ complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_se
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l tun -d 'The name of the TUN device' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -s n -l workers -d 'The number of threads that encrypt and decrypt; with 0 those that read packets do' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l mtu -d 'The longest outer packet, in bytes' -r
+complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l least-path-mtu -d 'The narrowest path that messages of ICMP are believed about, in bytes of outer packets; with 0 none is believed, and routers may cut packets' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l keepalive -d 'The seconds after which a keep-alive is sent where nothing else was; 0 for none' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l socket -d 'The socket of the service [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l control -d 'The socket by which a data plane is changed [default: millstream-esp.sock in XDG_RUNTIME_DIR]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l from-kernel -d 'Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l follow-peers -d 'Send to where a peer\'s newest authentic packet came from, when a NAT gives it another address or port; not where this machine is behind a NAT itself'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l isolated -d 'Hold the keys in the service'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'

@@ -1359,9 +1359,11 @@ _arguments "${_arguments_options[@]}" : \
 '-n+[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
 '--workers=[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
 '--mtu=[The longest outer packet, in bytes]:BYTES:_default' \
+'--least-path-mtu=[The narrowest path that messages of ICMP are believed about, in bytes of outer packets; with 0 none is believed, and routers may cut packets]:BYTES:_default' \
 '--keepalive=[The seconds after which a keep-alive is sent where nothing else was; 0 for none]:SECONDS:_default' \
 '--socket=[The socket of the service \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'(--sa)--from-kernel[Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes]' \
 '--follow-peers[Send to where a peer'\''s newest authentic packet came from, when a NAT gives it another address or port; not where this machine is behind a NAT itself]' \
 '--isolated[Hold the keys in the service]' \
 '-h[Print help]' \
