@@ -153,13 +153,8 @@ class Keyset:
     """
 
     def __init__(self, text: Union[str, bytes]) -> None:
-        from . import _tink
-
-        keys, primary = _tink.read(text)
-        self.deterministic = all(algorithm == "aes-siv" for _, _, algorithm, _ in keys)
-        if not self.deterministic and any(algorithm == "aes-siv" for _, _, algorithm, _ in keys):
-            raise ValueError("the keyset has deterministic keys and others: keep them in two")
-        self._keys = _millstream.KeysetKey(keys, primary)
+        self._keys = _millstream.KeysetKey(text.encode() if isinstance(text, str) else text)
+        self.deterministic = self._keys.deterministic
 
     def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
         if nonce is not None:
