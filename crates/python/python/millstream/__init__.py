@@ -19,12 +19,13 @@ from typing import Any, Iterable, List, Optional, TypeVar, Union
 
 from . import _millstream
 from ._millstream import Array, AuthenticationError, ChunkedArray, ServiceError, caps, hashes, threads
+from .objects import Message, decrypt_file, encrypt_file, new, new_hmac
 
 __all__ = [
-    "Aead", "Array", "AuthenticationError", "ChunkedArray", "Fernet", "Fpe", "Hmac", "Isolated", "Keyset", "ServiceError", "Siv",
-    "caps", "crc32c", "digest",
+    "Aead", "Array", "AuthenticationError", "ChunkedArray", "Fernet", "Fpe", "Hmac", "Isolated", "Keyset", "Message", "Queue", "ServiceError",
+    "Siv", "caps", "crc32c", "decrypt_file", "digest", "encrypt_file",
     "fernet_decrypt", "fernet_encrypt", "fpe_decrypt", "fpe_encrypt", "gcm_siv_open", "gcm_siv_seal", "hashes", "hmac", "hmac_many",
-    "hmac_md5", "hmac_sha1", "hmac_sha224", "hmac_sha256", "hmac_sha384", "hmac_sha512", "md5", "open", "seal", "sha1", "sha224",
+    "hmac_md5", "hmac_sha1", "hmac_sha224", "hmac_sha256", "hmac_sha384", "hmac_sha512", "md5", "new", "new_hmac", "open", "seal", "sha1", "sha224",
     "sha256", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "sha512", "sha512_256", "siv_open", "siv_seal", "threads",
 ]
 
@@ -400,3 +401,5 @@ hmac_sha224 = _hmac_named("hmac_sha224", "sha224")
 hmac_sha256 = _hmac_named("hmac_sha256", "sha256")
 hmac_sha384 = _hmac_named("hmac_sha384", "sha384")
 hmac_sha512 = _hmac_named("hmac_sha512", "sha512")
+
+from .queue import Queue  # noqa: E402  (it uses the functions above)

@@ -71,7 +71,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-columns", &["millstream", "millstream-files"]),
     ("millstream-tables", &["millstream-columns"]),
     ("millstream-datafusion", &["millstream", "millstream-columns"]),
-    ("millstream-python", &["millstream", "millstream-columns"]),
+    ("millstream-python", &["millstream", "millstream-columns", "millstream-files"]),
     (
         "millstream-cli",
         &[
