@@ -6,13 +6,11 @@ use base64ct::Encoding;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use crate::key::Secret;
-
 /// The members of an object, as they stand in the text.
 pub(crate) type Members<'a> = BTreeMap<String, &'a RawValue>;
 
 /// Returns the bytes whose base64 a string is, in memory that is zeroised.
-pub(crate) fn decoded<E: Encoding>(value: &RawValue) -> Option<Secret> {
+pub(crate) fn decoded<E: Encoding>(value: &RawValue) -> Option<Zeroizing<Vec<u8>>> {
     let digits = unescaped(value.get())?;
     let mut bytes = Zeroizing::new(vec![0; digits.len()]);
     let len = E::decode(&*digits, &mut bytes).ok()?.len();
@@ -21,7 +19,7 @@ pub(crate) fn decoded<E: Encoding>(value: &RawValue) -> Option<Secret> {
 }
 
 /// Returns the characters of a JSON string of ASCII, of whose escapes writers of base64 use two: `\/`, and `\u003d` for any.
-fn unescaped(text: &str) -> Option<Secret> {
+fn unescaped(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut rest = text.as_bytes();

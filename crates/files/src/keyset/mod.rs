@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::json::{self, Members, number, parsed, text};
-use crate::key::Secret;
 
 pub(crate) use fields::{Field, Fields, put_varint};
 pub use streaming::{generate, parse};
@@ -137,7 +136,7 @@ impl<'a> Entry<'a> {
     ///
     /// # Errors
     /// [`Error::Keyset`] when the message is damaged or lacks the field.
-    pub fn field(&self, number: u64) -> Result<Secret, Error> {
+    pub fn field(&self, number: u64) -> Result<Zeroizing<Vec<u8>>, Error> {
         let message = self.message()?;
         let mut found = None;
         for field in Fields(&message) {
@@ -151,7 +150,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Returns the key's message in protocol buffers.
-    pub(crate) fn message(&self) -> Result<Secret, Error> {
+    pub(crate) fn message(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         json::decoded::<Base64>(self.value).ok_or_else(|| bad("a key that is not base64"))
     }
 }
