@@ -77,3 +77,8 @@ pub mod rules {
     pub use crate::identity::Peer;
     pub use crate::policy::{Limits, Policy, PolicyError, Service};
 }
+
+/// The records of tokens, as they pass from the broker to a worker in sealed memory.
+pub mod records {
+    pub use crate::tokens::records::{bytes, parse};
+}

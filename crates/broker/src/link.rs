@@ -6,11 +6,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use millstream_protocol::Message;
-use millstream_shm::Socket;
+use millstream_protocol::{MAX_BYTES, Message};
+use millstream_shm::{MAX_MESSAGE, Socket};
 use zeroize::Zeroizing;
 
 use crate::disposal::Disposal;
+
+// Sockets take every message.
+const _: () = assert!(MAX_BYTES <= MAX_MESSAGE);
 
 /// A descriptor that is sent, and perhaps kept.
 pub(crate) type Shared = Arc<dyn AsFd + Send + Sync>;

@@ -122,6 +122,7 @@ impl Broker {
                     counters: self.counters.clone(),
                     totals: self.totals.clone(),
                     uses: self.uses(None),
+                    open: self.open_tokens(),
                 }),
             }
         }

@@ -31,7 +31,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Refusal(match error {
             StoreError::WrongPin { .. } => CKR_PIN_INCORRECT,
-            StoreError::Locked(_) => CKR_PIN_LOCKED,
+            StoreError::Locked(_) | StoreError::UserTries(_) => CKR_PIN_LOCKED,
             StoreError::NoUserPin => CKR_USER_PIN_NOT_INITIALIZED,
             StoreError::PinLength => CKR_PIN_LEN_RANGE,
             StoreError::TokenLabel => CKR_ARGUMENTS_BAD,

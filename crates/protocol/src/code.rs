@@ -4,11 +4,22 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// The version. In version 1 there were no private keys, in version 2 no presignatures, in version 3 no tokens.
-pub const VERSION: u16 = 4;
+/// The version. In version 1 there were no private keys, in version 2 no presignatures, in version 3 no tokens; in version 4 messages
+/// had at most 4096 bytes.
+pub const VERSION: u16 = 5;
 
-/// The longest message, in bytes.
-pub const MAX_BYTES: usize = 4096;
+/// The longest message, in bytes: an object of a token ([`MOST_OBJECT_BYTES`]) with all that goes beside it.
+pub const MAX_BYTES: usize = 12 << 10;
+
+/// The most bytes of an object of a token: its encoded attributes and its sealed key together.
+///
+/// The largest object that anybody has is an expanded private key of ML-DSA-87, of 4896 bytes, with its public key of 2614 and some hundred
+/// bytes of names and usages; a certificate that such a key has signed for another is as large. The message around it has two
+/// indices of a token, numbers and lengths besides, some 250 bytes in all.
+pub const MOST_OBJECT_BYTES: usize = MAX_BYTES - 512;
+
+/// The longest key that a client brings to a worker, in bytes: an expanded private key of ML-DSA-87 (FIPS 204 table 2) has 4896.
+pub const MOST_KEY_BYTES: usize = 5 << 10;
 
 /// Bytes that are zeroed when they are dropped, and left out of debug output.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -28,11 +28,11 @@ mod place;
 mod secure;
 
 pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
-pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
+pub use code::{Error, MAX_BYTES, MOST_KEY_BYTES, MOST_OBJECT_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
     NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenHolder, TokenStatus,
-    Use, UseStatus, Wanted, WorkerStatus,
+    Tried, Use, UseStatus, Wanted, WorkerStatus,
 };
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
 pub use secure::has_more_rights;

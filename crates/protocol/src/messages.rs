@@ -274,6 +274,27 @@ numbered! {
 }
 
 numbered! {
+    /// The outcome of a try of a PIN.
+    Tried {
+        /// The PIN was right, and the token is open.
+        Opened = 1 "the PIN was right",
+        /// The PIN was wrong.
+        Wrong = 2 "the PIN was wrong",
+        /// The PIN was right, and with it the token was found not to be what was sealed.
+        NotSealed = 3 "the PIN was right, and the token is not what was sealed",
+        /// The PIN was not compared: the vault failed before.
+        Failed = 4 "the PIN could not be tried",
+    }
+}
+
+impl Tried {
+    /// Returns true when the PIN was right, so that the tries before it are forgotten.
+    pub fn is_right(self) -> bool {
+        matches!(self, Tried::Opened | Tried::NotSealed)
+    }
+}
+
+numbered! {
     /// The reason why a worker refused a request about a key.
     KeyRefusal {
         /// There is no such key in this grant.
@@ -334,7 +355,7 @@ numbered! {
         /// The store can't be read or written.
         Store = 28 "the store can't be read or written: the log of the service says why",
         /// The attributes and the key are too long together.
-        TooLong = 29 "the key with its attributes is too long for the service, which takes some 3800 bytes",
+        TooLong = 29 "the key with its attributes is too long for the service, which takes some 11,700 bytes",
         /// A token has that label already.
         TokenExists = 30 "a token has that label already: choose another",
         /// No more tokens may be open.
@@ -350,7 +371,7 @@ numbered! {
         /// Too much is asked of tokens at once.
         TokensBusy = 36 "others ask for tokens, and PINs take long to try: ask again in a moment",
         /// This user tried too many wrong PINs.
-        UserTries = 37 "this user has tried five wrong PINs of this token in a row, and tries no more: the security officer sets a new PIN, or the service is started again",
+        UserTries = 37 "this user has tried five wrong PINs of this token in a row, and tries no more: the security officer sets a new PIN",
         /// A text has a length that such texts don't have.
         TextLength = 38 "a label of a token has 1 to 32 bytes: choose another",
     }
@@ -881,8 +902,8 @@ messages! {
             token: u128,
             /// True for the security officer's PIN.
             officer: bool,
-            /// True when the PIN was right, so that the tries before it are forgotten.
-            right: bool,
+            /// The outcome.
+            tried: Tried,
         }
         /// Asks for an object, and for the token's records if they are not those that the worker knows.
         LookUp = 10 {

@@ -15,7 +15,7 @@ use rustix::net::{
 };
 
 /// The most bytes in a message.
-pub const MAX_MESSAGE: usize = 4096;
+pub const MAX_MESSAGE: usize = 12 << 10;
 /// The most descriptors in a message.
 pub const MAX_DESCRIPTORS: usize = 8;
 

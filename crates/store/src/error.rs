@@ -83,6 +83,8 @@ pub enum Error {
     },
     /// The PIN was wrong too often.
     Locked(Role),
+    /// One user's tries of the PIN were wrong too often.
+    UserTries(Role),
     /// The token has no user PIN yet.
     NoUserPin,
     /// A PIN has a length that is not allowed.
@@ -178,6 +180,11 @@ impl fmt::Display for Error {
             Error::Locked(role) => {
                 write!(f, "the {role} was wrong too often and is locked; {}", locked(*role))
             }
+            Error::UserTries(role) => write!(
+                f,
+                "the {role} was wrong five times in a row for this user, who tries no more; {}",
+                locked(*role)
+            ),
             Error::NoUserPin => {
                 f.write_str("the token has no user PIN yet; 'millstream token pin --reset' sets one")
             }

@@ -254,3 +254,50 @@ fn a_full_disk_loses_nothing_and_is_told() {
         check(&mut open(&disk).unwrap(), &stored);
     }
 }
+
+/// Tries of users: whenever the power goes, none that was answered is given back, and a user's own stands beside the token's or both do not.
+#[test]
+fn a_power_cut_gives_no_user_a_try_back() {
+    let disk = Disk::default();
+    let token = token::make(&mut open(&disk).unwrap(), &vault(), "web", OFFICER, Some(USER)).unwrap();
+    let image = disk.after(Cut::Kept);
+    let mut cuts = 0;
+    for after in 0.. {
+        let disk = image.after(Cut::Kept);
+        disk.cut_after(after);
+        // The tries that were answered, and the user whose try or whose right PIN was under way.
+        let (mut told, mut under_way, mut cleared) = ([0, 0], None, false);
+        let mut turns = || -> Result<(), Error> {
+            let mut file = open(&disk)?;
+            for user in [0, 1, 0, 0, 1] {
+                under_way = Some(user);
+                file.count_try_of(token, Role::User, 1000 + user as u32)?;
+                told[user] += 1;
+            }
+            (under_way, cleared) = (None, true);
+            file.clear_tries_of(token, Role::User, 1000)?;
+            told[0] = 0;
+            Ok(())
+        };
+        let ended = turns();
+        for cut in [Cut::Kept, Cut::Lost, Cut::Torn(after), Cut::Torn(after + 1000)] {
+            let what = format!("cut after {after} operations, {cut:?}");
+            let file = open(&disk.after(cut)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let own = [0, 1].map(|user| file.tries_of(token, Role::User, 1000 + user).unwrap());
+            let all = 10 - file.tokens().next().unwrap().user_tries_left;
+            for user in [0, 1] {
+                let more = u8::from(under_way == Some(user));
+                let may_be = told[user]..=told[user] + more;
+                let is_cleared = user == 0 && cleared && own[0] == 0;
+                assert!(may_be.contains(&own[user]) || is_cleared, "{what}: {own:?} of {told:?}");
+            }
+            // The right PIN of one user gives nothing back to the other.
+            assert_eq!(all, if cleared && own[0] == 0 { 0 } else { own[0] + own[1] }, "{what}");
+        }
+        if ended.is_ok() {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(cuts > 40, "only {cuts} operations were cut");
+}

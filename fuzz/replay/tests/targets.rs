@@ -34,6 +34,8 @@ mod ring;
 mod solaris;
 #[path = "../../fuzz_targets/tink.rs"]
 mod tink;
+#[path = "../../fuzz_targets/tokens.rs"]
+mod tokens;
 
 /// A target that is missing above would be run by libFuzzer only.
 #[test]

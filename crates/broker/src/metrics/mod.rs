@@ -58,9 +58,10 @@ pub(crate) struct Counters {
     /// Grants that ended with their worker.
     pub(crate) gone: u64,
     pub(crate) restarts: u64,
-    /// Right PINs of tokens that were tried, and wrong ones.
+    /// PINs of tokens that were tried: those that opened one, wrong ones, and those after which the token or the vault failed.
     pub(crate) tokens_opened: u64,
     pub(crate) wrong_pins: u64,
+    pub(crate) failed_tries: u64,
 }
 
 impl Counters {
@@ -74,6 +75,15 @@ impl Counters {
     }
 }
 
+/// The tokens that grants have open at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OpenTokens {
+    /// The number of tokens that are open at least once.
+    pub(crate) tokens: u64,
+    /// The times that all of them are open together.
+    pub(crate) sessions: u64,
+}
+
 /// All metrics at one moment.
 pub(crate) struct Snapshot {
     pub(crate) workers: Vec<WorkerStatus>,
@@ -81,6 +91,7 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
     pub(crate) totals: Totals,
     pub(crate) uses: Vec<UseStatus>,
+    pub(crate) open: OpenTokens,
 }
 
 /// A party that waits for a snapshot.

@@ -11,7 +11,7 @@ use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::{counter::Counter, family::Family, gauge::Gauge};
 use prometheus_client::registry::{Registry, Unit};
 
-use super::{Counters, Snapshot};
+use super::{Counters, OpenTokens, Snapshot};
 use crate::totals::{Totals, Work};
 
 /// The format's content type.
@@ -51,6 +51,7 @@ struct OfUser {
 pub(super) fn text(snapshot: &Snapshot, names: bool) -> String {
     let mut registry = Registry::with_prefix("millstream");
     of_broker(&mut registry, &snapshot.counters);
+    of_tokens(&mut registry, snapshot.open);
     of_workers(&mut registry, &snapshot.workers, &snapshot.totals);
     of_users(&mut registry, snapshot);
     if names {
@@ -103,6 +104,11 @@ fn of_broker(registry: &mut Registry, counters: &Counters) {
     count("worker_restarts", "Workers that died and were started again", counters.restarts);
     count("tokens_opened", "Tokens that were opened with a PIN", counters.tokens_opened);
     count("wrong_pins", "Wrong PINs of tokens that were tried", counters.wrong_pins);
+    count(
+        "failed_tries",
+        "Tries of PINs that ended otherwise: the token or the vault failed",
+        counters.failed_tries,
+    );
     let spent = Counter::<f64, std::sync::atomic::AtomicU64>::default();
     spent.inc_by(counters.granting.as_secs_f64());
     registry.register_with_unit("granting", "Time spent on making grants", Unit::Seconds, spent);
@@ -111,6 +117,17 @@ fn of_broker(registry: &mut Registry, counters: &Counters) {
         refused.get_or_create(&OfReason { reason: reason.clone() }).inc_by(*count);
     }
     registry.register("requests_refused", "Requests that were refused", refused);
+}
+
+/// Adds the tokens that are open now.
+fn of_tokens(registry: &mut Registry, open: OpenTokens) {
+    let mut gauge = |name: &str, help: &str, value: u64| {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        registry.register(name, help, gauge);
+    };
+    gauge("tokens_open", "Tokens that are open now", open.tokens);
+    gauge("token_sessions", "Times that tokens are open now, all grants together", open.sessions);
 }
 
 fn of_workers(registry: &mut Registry, workers: &[WorkerStatus], totals: &Totals) {
@@ -255,7 +272,14 @@ mod tests {
         totals.count(5, 0, &report, &mut Work::default());
         // The second user has no grant any more.
         totals.count(6, 0, &report, &mut Work::default());
-        Snapshot { workers: vec![WorkerStatus::default()], grants, counters, totals, uses }
+        Snapshot {
+            workers: vec![WorkerStatus::default()],
+            grants,
+            counters,
+            totals,
+            uses,
+            open: OpenTokens { tokens: 2, sessions: 5 },
+        }
     }
 
     fn assert_lines(found: &str, lines: &[&str]) {
@@ -277,6 +301,9 @@ mod tests {
                 "millstream_granting_seconds_total 1.5",
                 "millstream_requests_refused_total{reason=\"Denied\"} 1",
                 "# TYPE millstream_worker_grants gauge",
+                "# TYPE millstream_tokens_open gauge",
+                "millstream_tokens_open 2",
+                "millstream_token_sessions 5",
                 "millstream_worker_sleeps_total{worker=\"0\"} 0",
                 "millstream_grant_operations_total{grant=\"0\",uid=\"5\",pid=\"0\",name=\"a\\\"b\"} 0",
                 "millstream_resource_used{whose=\"worker 0\",resource=\"queues\"} 3",

@@ -36,6 +36,11 @@ impl Holders {
         self.0.retain(|(_, of), _| *of != grant);
     }
 
+    /// Returns all that is said to be open: the token, the grant, and how it is held.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u128, u64, Held)> + '_ {
+        self.0.iter().map(|((token, grant), held)| (*token, *grant, *held))
+    }
+
     /// Returns the grants that were said to have a token open.
     pub(crate) fn of(&self, token: u128) -> impl Iterator<Item = (u64, Held)> + '_ {
         self.0.range((token, 0)..=(token, u64::MAX)).map(|((_, grant), held)| (*grant, *held))

@@ -1,6 +1,6 @@
 //! The keeper: the thread that has the store's file. A commit waits for the disk, so the broker's own thread leaves it to this one, and hears by a bell.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -9,9 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use millstream_cpu::Features;
-use millstream_protocol::{KeyRefusal, Refusal, STATE_BYTES, Secret, TokenStatus};
+use millstream_protocol::{KeyRefusal, MOST_OBJECT_BYTES, Refusal, STATE_BYTES, Secret, TokenStatus};
 use millstream_shm::{Mapping, Memory, Words};
-use millstream_store::file::MOST_TRIES;
 use millstream_store::vault::{Change, Header, LocalVault, Records, Vault};
 use millstream_store::{DeviceSecret, Error, File, ObjectId, Origin, Role, TokenId, folder};
 use rustix::event::{EventfdFlags, eventfd};
@@ -24,9 +23,6 @@ use crate::policy::{Right, Tokens};
 
 /// The stack of the thread: the database's own depth, with room.
 const STACK: usize = 1 << 20;
-
-/// The bytes of a list that go into one message.
-const LIST_BYTES: usize = 3800;
 
 /// The party that asks, and is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +119,7 @@ impl Keeper {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), bell });
         let vault = LocalVault::new(Features::hardware(), device.clone());
         let (page, changes) = changes_page().map_err(system)?;
-        let (body, mut store) =
-            (shared.clone(), Store { file, vault, changes: changes.clone(), wrong: HashMap::new() });
+        let (body, mut store) = (shared.clone(), Store { file, vault, changes: changes.clone() });
         let thread = thread::Builder::new().name("store".to_owned()).stack_size(STACK);
         let thread = thread.spawn(move || body.run(&mut store)).map_err(system)?;
         Ok((Keeper { shared, thread: Some(thread), device, page, changes }, origin))
@@ -212,12 +207,7 @@ struct Store {
     changes: Words,
     /// Checks what can be checked of a token before a PIN is tried.
     vault: LocalVault,
-    /// The wrong PINs in a row of users who are no managers, since the service has started.
-    wrong: HashMap<(TokenId, Role, u32), u8>,
 }
-
-/// The wrong PINs in a row that a user who is no manager may try: others still have as many until the PIN is locked for all.
-const MOST_OF_USER: u8 = MOST_TRIES / 2;
 
 /// A PIN of a length that PINs have, for checks that look at nothing else of it.
 const ANY_PIN: &[u8] = b"0000";
@@ -252,26 +242,18 @@ impl Store {
                 if right < needs {
                     return manages();
                 }
-                let own = (token, role, peer.uid);
-                let wrong = self.wrong.get(&own).copied().unwrap_or(0);
-                let is_limited = right < Right::Manage;
-                if is_limited && wrong >= MOST_OF_USER {
-                    return Ok(Answer::NotFound(KeyRefusal::UserTries, None));
-                }
                 let records = self.file.records(token)?;
                 self.vault.check(&records.header, role, ANY_PIN)?;
-                let mut left = self.file.count_try(token, role)?;
-                if is_limited {
-                    // The try counts as a wrong one until it was right, whatever becomes of who tries.
-                    self.wrong.insert(own, wrong + 1);
-                    left = left.min(MOST_OF_USER - wrong - 1);
-                }
+                // The try counts as a wrong one until it was right, whatever becomes of who tries.
+                let left = match right {
+                    Right::Manage => self.file.count_try(token, role)?,
+                    _ => self.file.count_try_of(token, role, peer.uid)?,
+                };
                 Ok(found(true, left, Some(self.packed(token)?)))
             }
             Ask::EndTry { token, role, right } => {
                 if right {
-                    self.wrong.remove(&(token, role, peer.uid));
-                    self.file.clear_tries(token, role)?;
+                    self.file.clear_tries_of(token, role, peer.uid)?;
                 }
                 Ok(found(true, 0, None))
             }
@@ -284,7 +266,7 @@ impl Store {
                 let memory = if is_known { None } else { Some(self.packed(token)?) };
                 let (attributes, sealed) =
                     stored.map(|stored| (stored.attributes, stored.sealed)).unwrap_or_default();
-                if attributes.len() + sealed.len() > LIST_BYTES {
+                if attributes.len() + sealed.len() > MOST_OBJECT_BYTES {
                     return Ok(Answer::NotFound(KeyRefusal::TooLong, None));
                 }
                 Ok(Answer::Found { taken: true, left: 0, attributes, sealed, memory })
@@ -301,9 +283,6 @@ impl Store {
                     return manages();
                 }
                 let changed = self.file.replace_header(token, &before, &records, role);
-                if changed.is_ok() {
-                    self.wrong.retain(|(of, its, _), _| (*of, *its) != (token, role));
-                }
                 self.taken(token, changed)
             }
             Ask::AddToken { old, records } => {
@@ -323,7 +302,6 @@ impl Store {
                     return manages();
                 }
                 self.file.remove_token(token)?;
-                self.wrong.retain(|(of, ..), _| *of != token);
                 Ok(found(true, 0, None))
             }
             Ask::Tokens if !tokens.know(peer) => Ok(Answer::Refused(Refusal::Denied)),
@@ -384,11 +362,11 @@ impl Store {
             for object in next {
                 let attributes = self.file.get(token, object)?.attributes;
                 // An object that fits no message can't be used here either.
-                if attributes.len() > LIST_BYTES - 18 {
+                if attributes.len() > MOST_OBJECT_BYTES - 18 {
                     continue;
                 }
                 bytes += 18 + attributes.len();
-                if bytes > LIST_BYTES {
+                if bytes > MOST_OBJECT_BYTES {
                     return Ok(Answer::Objects(listed, true));
                 }
                 listed.push((u128::from_be_bytes(object.0), attributes));

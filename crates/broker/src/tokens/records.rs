@@ -27,6 +27,19 @@ pub(crate) fn pack(
     records: &Records,
     objects: impl Iterator<Item = (ObjectId, Entry)>,
 ) -> io::Result<Memory> {
+    let bytes = bytes(records, objects);
+    if bytes.len() > MOST_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let memory = Memory::new("millstream token", bytes.len())?;
+    memory.commit()?;
+    Mapping::shared(&memory)?.write(0, &bytes);
+    memory.seal()?;
+    Ok(memory)
+}
+
+/// Returns records and entries as one worker after another reads them.
+pub fn bytes(records: &Records, objects: impl Iterator<Item = (ObjectId, Entry)>) -> Vec<u8> {
     let mut entries = Vec::new();
     for (object, entry) in objects {
         entries.extend(object.0);
@@ -38,14 +51,7 @@ pub(crate) fn pack(
     bytes.extend(&records.header);
     bytes.extend(&records.index);
     bytes.extend(entries);
-    if bytes.len() > MOST_BYTES {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let memory = Memory::new("millstream token", bytes.len())?;
-    memory.commit()?;
-    Mapping::shared(&memory)?.write(0, &bytes);
-    memory.seal()?;
-    Ok(memory)
+    bytes
 }
 
 const ENTRY: usize = 40;
@@ -64,7 +70,8 @@ pub(crate) fn unpack(memory: OwnedFd) -> io::Result<(Records, Vec<(ObjectId, Ent
     parse(&bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn parse(bytes: &[u8]) -> Option<(Records, Vec<(ObjectId, Entry)>)> {
+/// Reads records and entries; none where a length is longer than what is there. What follows the last entry is ignored.
+pub fn parse(bytes: &[u8]) -> Option<(Records, Vec<(ObjectId, Entry)>)> {
     let (lengths, rest) = bytes.split_first_chunk::<12>()?;
     let length = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| lengths[at + byte])) as usize;
     let (header, rest) = rest.split_at_checked(length(0))?;

@@ -10,6 +10,7 @@ pub(crate) fn refusal(error: &Error) -> KeyRefusal {
         Error::TokenExists(_) => KeyRefusal::TokenExists,
         Error::NoObject(_) => KeyRefusal::NoSuchObject,
         Error::Locked(_) => KeyRefusal::PinLocked,
+        Error::UserTries(_) => KeyRefusal::UserTries,
         Error::NoUserPin => KeyRefusal::NoUserPin,
         Error::PinLength => KeyRefusal::PinLength,
         Error::OtherDevice { .. } => KeyRefusal::OtherDevice,

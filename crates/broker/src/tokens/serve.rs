@@ -1,8 +1,9 @@
 //! The broker's part in requests about tokens: who may ask, how much at once, and where answers go.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_protocol::{KeyRefusal, Order, Refusal, Reply, Report, TokenHolder, TokenStatus};
+use millstream_protocol::{KeyRefusal, Order, Refusal, Reply, Report, TokenHolder, TokenStatus, Tried};
 use millstream_store::vault::{Change, Records};
 use millstream_store::{ObjectId, Role, TokenId};
 
@@ -12,6 +13,7 @@ use crate::broker::Broker;
 use crate::chatter::{Kind, say};
 use crate::grant::Phase;
 use crate::identity::Peer;
+use crate::metrics::OpenTokens;
 use crate::policy::Right;
 
 /// The most questions of one account that wait at once.
@@ -36,9 +38,9 @@ impl Broker {
             Report::CountTry { ticket, grant, token: number, officer } => {
                 (ticket, grant, Ask::CountTry { token: token(number), role: role(officer) })
             }
-            Report::EndTry { ticket, grant, token: number, officer, right } => {
-                let ask = Ask::EndTry { token: token(number), role: role(officer), right };
-                self.tell_try(index, grant, number, officer, right);
+            Report::EndTry { ticket, grant, token: number, officer, tried } => {
+                let ask = Ask::EndTry { token: token(number), role: role(officer), right: tried.is_right() };
+                self.tell_try(index, grant, number, officer, tried);
                 (ticket, grant, ask)
             }
             Report::LookUp { ticket, grant, token: number, object: of, known, manages } => {
@@ -212,10 +214,9 @@ impl Broker {
         let Some(client) = self.clients.get(&id) else { return status };
         let sees_all = status.manages || self.policy.is_operator(&client.peer);
         for (number, held) in self.holders.of(status.token) {
-            let Some(grant) = self.grants.get(&number) else { continue };
-            if grant.worker != held.worker || self.crew[held.worker].restarts != held.life {
+            let Some(grant) = self.grants.get(&number).filter(|_| self.is_held(number, held)) else {
                 continue;
-            }
+            };
             status.sessions = status.sessions.saturating_add(held.sessions);
             let Peer { pid, uid, .. } = grant.peer;
             if (sees_all || uid == client.peer.uid) && status.holders.len() < MOST_SHOWN {
@@ -225,18 +226,38 @@ impl Broker {
         status
     }
 
+    /// Returns true if a grant is still where it was said to have a token open.
+    fn is_held(&self, grant: u64, held: Held) -> bool {
+        let serves = self.grants.get(&grant).is_some_and(|grant| grant.worker == held.worker);
+        serves && self.crew[held.worker].restarts == held.life
+    }
+
+    /// Counts the tokens that are open now.
+    pub(crate) fn open_tokens(&self) -> OpenTokens {
+        let held = self.holders.all().filter(|(_, grant, held)| self.is_held(*grant, *held));
+        let mut open = BTreeMap::<u128, u64>::new();
+        held.for_each(|(token, _, held)| *open.entry(token).or_default() += u64::from(held.sessions));
+        OpenTokens { tokens: open.len() as u64, sessions: open.values().sum() }
+    }
+
     /// Counts a try of a PIN, and writes into the log whose it was.
-    fn tell_try(&mut self, index: usize, grant: u64, number: u128, officer: bool, right: bool) {
-        let count = if right { &mut self.counters.tokens_opened } else { &mut self.counters.wrong_pins };
-        *count += 1;
+    fn tell_try(&mut self, index: usize, grant: u64, number: u128, officer: bool, tried: Tried) {
+        match tried {
+            Tried::Opened => self.counters.tokens_opened += 1,
+            Tried::Wrong => self.counters.wrong_pins += 1,
+            _ => self.counters.failed_tries += 1,
+        }
         let Some(Peer { pid, uid, .. }) = self.peer_of(index, grant) else { return };
         let (token, whose) = (token(number), role(officer));
-        match right {
-            true => {
+        match tried {
+            Tried::Opened => {
                 say!(self.chatter, Some(uid), Kind::Tried, info, %token, %whose, grant, pid, uid, "a token was opened");
             }
-            false => {
+            Tried::Wrong => {
                 say!(self.chatter, Some(uid), Kind::Tried, warn, %token, %whose, grant, pid, uid, "a wrong PIN was tried");
+            }
+            why => {
+                say!(self.chatter, Some(uid), Kind::Tried, error, %token, %whose, grant, pid, uid, %why, "a token was not opened");
             }
         }
     }

@@ -10,15 +10,14 @@ use millstream_accelerator::{
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, AlgorithmSet, UsageError, Usages};
 use millstream_engines::Error;
-use millstream_protocol::{KEY_PIECE_BYTES, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Secret};
+use millstream_protocol::{
+    KEY_PIECE_BYTES, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, MOST_KEY_BYTES, Secret,
+};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::serving::{Mailbox, Serving};
 use super::wrapping::{self, Wrapping};
 use crate::progress::Counter;
-
-/// The longest key, so that messages that carry one are never too long.
-const MOST_BYTES: usize = 4000;
 
 /// Bytes of the largest key that has all of them in its place: of DES and 3DES.
 const LARGE: usize = KEY_PIECE_BYTES as usize;
@@ -107,7 +106,7 @@ impl Desk<'_> {
         origin: Origin,
     ) -> Result<KeyReply, KeyRefusal> {
         let algorithm = self.allowed(algorithm)?;
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MOST_KEY_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
         let purpose = self.purpose(algorithm, exportable, purpose, origin)?;
@@ -173,7 +172,7 @@ impl Desk<'_> {
         if !AlgorithmSet::private_keys().contains(algorithm) {
             return Err(KeyRefusal::Algorithm);
         }
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MOST_KEY_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
         let usages = asked_usages(algorithm, usages)?;

@@ -36,6 +36,8 @@ fn status_shows_who_has_a_token_open() {
     shows(&service, &[]);
     let (a, b, c) = (open(&one, web), open(&one, web), open(&other, web));
     shows(&service, &[(first, 2), (second, 1)]);
+    let gauges = || (kept.metric("millstream_tokens_open"), kept.metric("millstream_token_sessions"));
+    eventually("the metrics show it", || gauges() == (1, 3));
     let holders = service.status()["tokens"][0]["held_by"].clone();
     let own = json!({ "grant": first, "pid": std::process::id(), "uid": rustix::process::geteuid().as_raw(), "sessions": 2 });
     assert!(holders.as_array().unwrap().contains(&own), "{holders}");
@@ -77,4 +79,5 @@ fn status_shows_who_has_a_token_open() {
     shows(&service, &left);
     drop((a, again, c, one, other));
     shows(&service, &[]);
+    assert_eq!(gauges(), (0, 0));
 }

@@ -3,6 +3,7 @@
 
 mod holders;
 mod hostile;
+mod large;
 #[path = "../../../accelerator/tests/accelerator/needles.rs"]
 mod needles;
 mod operations;

@@ -56,7 +56,7 @@ impl Kept {
     }
 
     /// Returns the value of a metric.
-    fn metric(&self, name: &str) -> u64 {
+    pub fn metric(&self, name: &str) -> u64 {
         let mut asked = UnixStream::connect(self.metrics()).unwrap();
         asked.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut said = String::new();
@@ -65,7 +65,7 @@ impl Kept {
         line.unwrap_or_else(|| panic!("no {name} in {said}")).parse().unwrap()
     }
 
-    fn serve(&self) -> Service {
+    pub fn serve(&self) -> Service {
         self.serve_with("1", "")
     }
 }
@@ -80,11 +80,11 @@ fn token(service: &Service) -> TokenStatus {
     tokens.into_iter().find(|token| token.label == "web").unwrap()
 }
 
-fn operator(service: &Service) -> Operator {
+pub fn operator(service: &Service) -> Operator {
     Operator::connect(Some(service.socket())).unwrap()
 }
 
-fn private(service: &Service) -> Accelerator {
+pub fn private(service: &Service) -> Accelerator {
     Attach { private_keys: true, ..service.wanted() }.attach().unwrap()
 }
 
@@ -92,11 +92,11 @@ pub fn open(accelerator: &Accelerator, token: u128) -> OpenToken {
     accelerator.open_token(token, Pin::User(USER)).unwrap()
 }
 
-fn asked(label: &str, kind: &str) -> Attributes {
+pub fn asked(label: &str, kind: &str) -> Attributes {
     Attributes { label: label.into(), kind: kind.into(), ..Attributes::default() }
 }
 
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>, why: KeyRefusal) {
+pub fn refused<T: std::fmt::Debug>(result: Result<T, Error>, why: KeyRefusal) {
     assert_eq!(result.unwrap_err(), Error::Key(why));
 }
 
@@ -735,10 +735,14 @@ fn one_user_does_not_lock_a_token_for_others() {
         return;
     }
     let kept = Kept::new();
-    let service = kept.serve_with("1", "users = [\"65534\"]\n");
-    for path in [service.folder(), service.socket().parent().unwrap()] {
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    }
+    let serve = || {
+        let service = kept.serve_with("1", "users = [\"65534\"]\n");
+        for path in [service.folder(), service.socket().parent().unwrap()] {
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        service
+    };
+    let service = serve();
     let web = make(&service);
     let accelerator = service.attach().unwrap();
     open(&accelerator, web).generate(&asked("k", "hmac"), None).unwrap();
@@ -752,27 +756,34 @@ fn one_user_does_not_lock_a_token_for_others() {
         path.to_str().unwrap().to_owned()
     };
     let (right, wrong) = (file("right", USER), file("wrong", b"000000"));
-    let shows = |pin: &str, says: &str| {
-        let shown = as_nobody(&service, &["key", "show", "-T", "web", "-K", "k", "--pin-file", pin]);
+    let shows = |service: &Service, pin: &str, says: &str| {
+        let shown = as_nobody(service, &["key", "show", "-T", "web", "-K", "k", "--pin-file", pin]);
         let told =
             String::from_utf8_lossy(if shown.status.success() { &shown.stdout } else { &shown.stderr });
         assert!(told.contains(says), "{says}: {told}");
     };
-    shows(&wrong, "4 tries are left");
-    shows(&right, "kind        hmac");
+    shows(&service, &wrong, "4 tries are left");
+    shows(&service, &right, "kind        hmac");
     for left in ["4 tries are left", "3 tries are left", "2 tries are left", "1 try is left", "last try"] {
-        shows(&wrong, left);
+        shows(&service, &wrong, left);
     }
     // Another's login clears the token's count, and not that user's.
     assert_eq!(token(&service).user_tries_left, 5);
     drop(open(&accelerator, web));
     assert_eq!(token(&service).user_tries_left, 10);
     for pin in [&wrong, &right] {
-        shows(pin, "five wrong PINs");
+        shows(&service, pin, "five wrong PINs");
     }
     assert_eq!(token(&service).user_tries_left, 10);
+
+    // A service that is started again knows it still; a new PIN begins anew.
+    drop((accelerator, service));
+    let service = serve();
+    shows(&service, &right, "five wrong PINs");
+    assert_eq!(token(&service).user_tries_left, 10);
+    let accelerator = service.attach().unwrap();
     accelerator.open_token(web, Pin::Officer(OFFICER)).unwrap().set_pin(Pin::User(USER)).unwrap();
-    shows(&right, "kind        hmac");
+    shows(&service, &right, "kind        hmac");
 }
 
 /// A store that a user may read and not write is listed, also while the service has it open.

@@ -4,6 +4,7 @@
 mod accidents;
 mod bed;
 mod keys;
+mod large;
 mod pins;
 mod raw;
 #[allow(dead_code)]

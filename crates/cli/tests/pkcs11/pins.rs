@@ -21,7 +21,7 @@ fn ten_wrong_pins_lock_a_token_until_its_officer_sets_another() {
         make(&service);
         let (client, slot) = client();
         let session = client.open_rw_session(slot).unwrap();
-        refused!(session.login(UserType::User, Some(&pin("12"))), PinLenRange);
+        refused!(session.login(UserType::User, Some(&pin("12"))), PinIncorrect);
         for left in (0..10).rev() {
             refused!(session.login(UserType::User, Some(&pin("000000"))), PinIncorrect);
             let info = client.get_token_info(slot).unwrap();

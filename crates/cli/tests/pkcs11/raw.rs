@@ -8,7 +8,7 @@ use cryptoki_sys::*;
 use crate::bed::{PIN, alone, make};
 
 /// The functions of version 3.2, from the module that is linked into this test.
-struct Functions(CK_FUNCTION_LIST_3_2);
+pub struct Functions(pub CK_FUNCTION_LIST_3_2);
 
 macro_rules! call {
     ($functions:expr, $name:ident($($argument:expr),* $(,)?)) => {
@@ -23,13 +23,15 @@ macro_rules! good {
     };
 }
 
-type Value = (CK_ATTRIBUTE_TYPE, Vec<u8>);
+pub(crate) use {call, good};
 
-fn number(kind: CK_ATTRIBUTE_TYPE, value: CK_ULONG) -> Value {
+pub type Value = (CK_ATTRIBUTE_TYPE, Vec<u8>);
+
+pub fn number(kind: CK_ATTRIBUTE_TYPE, value: CK_ULONG) -> Value {
     (kind, value.to_ne_bytes().to_vec())
 }
 
-fn attributes(values: &[Value]) -> Vec<CK_ATTRIBUTE> {
+pub fn attributes(values: &[Value]) -> Vec<CK_ATTRIBUTE> {
     let one = |(kind, value): &Value| CK_ATTRIBUTE {
         type_: *kind,
         pValue: value.as_ptr().cast_mut().cast(),
@@ -39,7 +41,7 @@ fn attributes(values: &[Value]) -> Vec<CK_ATTRIBUTE> {
 }
 
 impl Functions {
-    fn get() -> Self {
+    pub fn get() -> Self {
         let mut interface = null_mut();
         let mut version = CK_VERSION { major: 3, minor: 2 };
         // SAFETY: the arguments are a name that may be NULL, a version, and a place.
@@ -61,7 +63,7 @@ impl Functions {
         session
     }
 
-    fn logged_in(&self) -> CK_SESSION_HANDLE {
+    pub fn logged_in(&self) -> CK_SESSION_HANDLE {
         let session = self.session(0);
         let mut pin = PIN.as_bytes().to_vec();
         good!(self, C_Login(session, CKU_USER, pin.as_mut_ptr(), pin.len() as CK_ULONG));
@@ -123,7 +125,7 @@ fn with<T>(mechanism: CK_MECHANISM_TYPE, parameter: &mut T) -> CK_MECHANISM {
     }
 }
 
-fn bare(mechanism: CK_MECHANISM_TYPE) -> CK_MECHANISM {
+pub fn bare(mechanism: CK_MECHANISM_TYPE) -> CK_MECHANISM {
     CK_MECHANISM { mechanism, pParameter: null_mut(), ulParameterLen: 0 }
 }
 

@@ -36,7 +36,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use millstream_protocol::{KeyRequest, Secret};
+use millstream_protocol::{KeyRequest, MOST_OBJECT_BYTES, Secret};
 use zeroize::Zeroizing;
 
 pub use millstream_protocol::{Attributes, AttributesError, TokenHolder, TokenStatus, usage};
@@ -157,7 +157,7 @@ impl OpenToken {
     /// As [`OpenToken::generate`].
     pub fn import(&self, asked: &Attributes, key: &[u8]) -> Result<(u128, Attributes), Error> {
         let (session, attributes) = (self.session, encoded(asked)?);
-        if key.len() + attributes.len() > MOST_BYTES {
+        if key.len() + attributes.len() > MOST_OBJECT_BYTES {
             return Err(Error::Key(super::KeyRefusal::TooLong));
         }
         self.object(&KeyRequest::ImportObject { session, attributes, bytes: Secret::new(key) })
@@ -266,12 +266,9 @@ impl fmt::Debug for OpenToken {
     }
 }
 
-/// The most bytes of a key with its attributes.
-const MOST_BYTES: usize = 3700;
-
 fn encoded(attributes: &Attributes) -> Result<Vec<u8>, Error> {
     match attributes.encode() {
-        Ok(bytes) if bytes.len() <= MOST_BYTES => Ok(bytes),
+        Ok(bytes) if bytes.len() <= MOST_OBJECT_BYTES => Ok(bytes),
         Ok(_) | Err(AttributesError::TooLong { .. }) => Err(Error::Key(super::KeyRefusal::TooLong)),
         Err(_) => Err(Error::Key(super::KeyRefusal::Attributes)),
     }

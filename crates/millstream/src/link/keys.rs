@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use millstream_accelerator::{Handle, Key};
-use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, MAX_BYTES, Message, Secret};
+use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, MOST_KEY_BYTES, Message, Secret};
 use zeroize::Zeroizing;
 
 use super::Link;
@@ -21,9 +21,6 @@ const BUSY: Duration = Duration::from_millis(20);
 /// Between two looks whether a full socket has room again.
 const FULL: Duration = Duration::from_millis(1);
 
-/// The longest key that goes in one message with its other fields.
-const LONGEST: usize = MAX_BYTES - 64;
-
 impl Link {
     pub(crate) fn import_key(
         &self,
@@ -31,7 +28,7 @@ impl Link {
         key: &[u8],
         options: KeyOptions,
     ) -> Result<KeyHandle, Error> {
-        if key.len() > LONGEST {
+        if key.len() > MOST_KEY_BYTES {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
         let request = KeyRequest::Import {
@@ -75,7 +72,7 @@ impl Link {
         key: &[u8],
         options: KeyOptions,
     ) -> Result<Vec<u8>, Error> {
-        if key.len() > LONGEST {
+        if key.len() > MOST_KEY_BYTES {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
         let usages = options.message().usages;

@@ -376,6 +376,8 @@ pub fn to_wrap(
     wrapping: &Attributes,
     secret: impl FnOnce() -> Outcome<Arc<Secret>>,
 ) -> Outcome<Secret> {
+    // Public keys have no such attribute, and nothing to wrap.
+    demand([CKO_SECRET_KEY, CKO_PRIVATE_KEY].contains(&key.class()), CKR_KEY_NOT_WRAPPABLE)?;
     demand(key.is(CKA_EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
     demand(!key.is(CKA_WRAP_WITH_TRUSTED) || wrapping.is(CKA_TRUSTED), CKR_KEY_NOT_WRAPPABLE)?;
     let secret = secret()?;

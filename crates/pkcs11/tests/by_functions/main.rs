@@ -6,10 +6,14 @@ mod support;
 #[path = "../support/functions.rs"]
 mod functions;
 mod anything;
+mod codes;
 mod lattices;
+mod lengths;
+mod logins;
 mod messages;
 mod ml_dsa;
 mod recovery;
+mod refusals;
 mod slh_dsa;
 mod tls;
 mod wrapping;

@@ -6,8 +6,17 @@ use std::ops::Bound;
 use millstream_protocol::Attributes;
 
 use crate::Error;
-use crate::names::{ObjectId, TokenId};
+use crate::names::{ObjectId, Role, TokenId};
 use crate::vault::{Entry, Header};
+
+/// The tries of a PIN before it is locked.
+pub const MOST_TRIES: u8 = 10;
+
+/// The tries of a PIN that one user may make where users are counted: others still have as many until the PIN is locked for all.
+pub const MOST_TRIES_OF_USER: u8 = MOST_TRIES / 2;
+
+/// The most users of a token whose wrong tries are kept. Of more, one with the fewest tries is forgotten.
+pub const MOST_USERS: usize = 1024;
 
 /// A record that can't be understood, and stays as it is.
 #[derive(Debug)]
@@ -34,6 +43,8 @@ pub(super) struct Token {
     pub(super) index: Vec<u8>,
     /// The tries of PINs since the last right one: the user's and the officer's.
     pub(super) tries: [u8; 2],
+    /// The tries of users who are counted, since their own last right one.
+    tries_of: HashMap<(Role, u32), u8>,
     objects: BTreeMap<ObjectId, Listed>,
     by_label: HashMap<String, Vec<ObjectId>>,
     by_id: HashMap<Vec<u8>, Vec<ObjectId>>,
@@ -48,8 +59,32 @@ struct Listed {
 
 impl Token {
     pub(super) fn new(header: Header, index: Vec<u8>, tries: [u8; 2]) -> Self {
-        let (objects, by_label, by_id) = Default::default();
-        Token { header, index, tries, objects, by_label, by_id }
+        let (tries_of, objects, by_label, by_id) = Default::default();
+        Token { header, index, tries, tries_of, objects, by_label, by_id }
+    }
+
+    pub(super) fn tries_of(&self, role: Role, user: u32) -> u8 {
+        self.tries_of.get(&(role, user)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set_tries_of(&mut self, role: Role, user: u32, tries: u8) {
+        match tries {
+            0 => self.tries_of.remove(&(role, user)),
+            tries => self.tries_of.insert((role, user), tries),
+        };
+    }
+
+    /// Returns the user whose tries are forgotten, if those of one more are to be kept: one who has the fewest.
+    pub(super) fn forgotten_for(&self, role: Role, user: u32) -> Option<(Role, u32)> {
+        if self.tries_of.len() < MOST_USERS || self.tries_of.contains_key(&(role, user)) {
+            return None;
+        }
+        self.tries_of.iter().min_by_key(|(_, tries)| **tries).map(|(whose, _)| *whose)
+    }
+
+    /// Forgets the tries of all users of a PIN.
+    pub(super) fn forget_users(&mut self, role: Role) {
+        self.tries_of.retain(|(of, _), _| *of != role);
     }
 
     /// Returns the number of changes so far, which the index has where an object has its version.

@@ -75,10 +75,7 @@ pub(super) fn checked(database: Database, path: &Path) -> Result<Database, Error
 pub(super) fn remove(transaction: &WriteTransaction, token: TokenId) -> Result<(), redb::Error> {
     transaction.open_table(HEADERS)?.remove(&token.0[..])?;
     transaction.open_table(INDICES)?.remove(&token.0[..])?;
-    let mut tries = transaction.open_table(TRIES)?;
-    for role in [Role::User, Role::Officer] {
-        tries.remove(&tries_key(token, role)[..])?;
-    }
+    transaction.open_table(TRIES)?.retain(|key, _| !key.starts_with(&token.0))?;
     transaction.open_table(OBJECTS)?.retain(|key, _| !key.starts_with(&token.0))?;
     Ok(())
 }
@@ -107,6 +104,13 @@ pub(super) fn read(database: &Database) -> Result<Contents, redb::Error> {
                 why: Error::Malformed("the header of a token"),
             }),
             Err(why) => contents.damage.push(Damage { token, object: None, why }),
+        }
+    }
+    for row in tries.iter()? {
+        let (key, tries) = row?;
+        let Some((token, role, user)) = parsed_tries(key.value()) else { continue };
+        if let (Some(known), [tries]) = (contents.tokens.get_mut(&token), tries.value()) {
+            known.set_tries_of(role, user, *tries);
         }
     }
     for row in transaction.open_table(OBJECTS)?.iter()? {
@@ -138,6 +142,21 @@ pub(super) fn tries_key(token: TokenId, role: Role) -> [u8; 17] {
     let mut key = [role.code(); 17];
     key[..16].copy_from_slice(&token.0);
     key
+}
+
+pub(super) fn user_tries_key(token: TokenId, role: Role, user: u32) -> [u8; 21] {
+    let mut key = [0; 21];
+    key[..17].copy_from_slice(&tries_key(token, role));
+    key[17..].copy_from_slice(&user.to_be_bytes());
+    key
+}
+
+/// Takes the key of a user's tries apart.
+fn parsed_tries(key: &[u8]) -> Option<(TokenId, Role, u32)> {
+    let (token, rest) = key.split_first_chunk()?;
+    let (&[code], user) = rest.split_first_chunk()?;
+    let role = [Role::User, Role::Officer].into_iter().find(|role| role.code() == code)?;
+    Some((TokenId(*token), role, u32::from_be_bytes(user.try_into().ok()?)))
 }
 
 pub(super) fn place(role: Role) -> usize {

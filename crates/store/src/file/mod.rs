@@ -6,6 +6,7 @@
 //! | `headers` | serial number of a token | its header |
 //! | `indices` | serial number | its sealed index |
 //! | `tries` | serial number, role | tries of that PIN since the last right one, 1 byte |
+//! | | serial number, role, user's number (u32, big-endian) | those of one user since that user's last right one, 1 byte |
 //! | `objects` | serial number, object's identifier | length of the attributes (u32, big-endian), attributes, sealed object |
 //!
 //! Each change is one transaction, which is on the disk when its function returns. Commits have two phases: a page that was half
@@ -15,6 +16,7 @@ mod contents;
 mod copied;
 pub(crate) mod create;
 mod database;
+mod tries;
 
 use std::fmt;
 use std::io;
@@ -26,8 +28,8 @@ use millstream_protocol::TokenStatus;
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, StorageBackend, WriteTransaction};
 
-pub use contents::Damage;
 use contents::{Contents, Token};
+pub use contents::{Damage, MOST_TRIES, MOST_TRIES_OF_USER, MOST_USERS};
 pub use database::FORMAT;
 use database::{
     HEADERS, INDICES, OBJECTS, TRIES, checked, database, failure, format, joined, key, open_backend, place,
@@ -43,9 +45,6 @@ const MOST_AT_ONCE: usize = 256;
 
 /// The time between two looks at a store that another process has open, or is writing to.
 const AGAIN: Duration = Duration::from_millis(2);
-
-/// The tries of a PIN before it is locked.
-pub const MOST_TRIES: u8 = 10;
 
 /// A store of tokens in a file, which this process alone has open.
 pub struct File {
@@ -331,10 +330,13 @@ impl File {
         self.write(|transaction| {
             transaction.open_table(HEADERS)?.insert(&token.0[..], &records.header[..])?;
             transaction.open_table(INDICES)?.insert(&token.0[..], &records.index[..])?;
-            transaction.open_table(TRIES)?.remove(&tries_key(token, role)[..])?;
+            // The key is also the beginning of those of users.
+            let tries = tries_key(token, role);
+            transaction.open_table(TRIES)?.retain(|key, _| !key.starts_with(&tries))?;
             Ok(())
         })?;
         let known = self.known(token);
+        known.forget_users(role);
         known.header = header;
         known.index.clone_from(&records.index);
         known.tries[place(role)] = 0;
@@ -355,39 +357,6 @@ impl File {
     fn forget(&mut self, token: TokenId) {
         self.contents.tokens.remove(&token);
         self.contents.damage.retain(|damage| damage.token != token);
-    }
-
-    /// Counts a try of a PIN, and returns how many are left after it. The count is on the disk before the PIN is compared, so no crash
-    /// gives a try back.
-    ///
-    /// # Errors
-    /// [`Error::Locked`] when none is left; [`Error::NoToken`]; those of [`File::open`].
-    pub fn count_try(&mut self, token: TokenId, role: Role) -> Result<u8, Error> {
-        self.ready()?;
-        let tries = self.token(token)?.tries[place(role)];
-        if tries >= MOST_TRIES {
-            return Err(Error::Locked(role));
-        }
-        self.set_tries(token, role, tries + 1)?;
-        Ok(MOST_TRIES - tries - 1)
-    }
-
-    /// Forgets the tries after a right PIN.
-    ///
-    /// # Errors
-    /// [`Error::NoToken`]; those of [`File::open`].
-    pub fn clear_tries(&mut self, token: TokenId, role: Role) -> Result<(), Error> {
-        self.set_tries(token, role, 0)
-    }
-
-    fn set_tries(&mut self, token: TokenId, role: Role, tries: u8) -> Result<(), Error> {
-        self.token(token)?;
-        self.write(|transaction| {
-            transaction.open_table(TRIES)?.insert(&tries_key(token, role)[..], &[tries][..])?;
-            Ok(())
-        })?;
-        self.known(token).tries[place(role)] = tries;
-        Ok(())
     }
 
     /// Writes or removes an object together with the index that belongs to the change.

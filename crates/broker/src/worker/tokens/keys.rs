@@ -3,15 +3,12 @@
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, Usages};
 use millstream_files::key::{Form, Key, Kind};
-use millstream_protocol::KeyRefusal;
+use millstream_protocol::{KeyRefusal, MOST_OBJECT_BYTES};
 use millstream_store::{Attributes, token, usage};
 use zeroize::Zeroizing;
 
 /// The bytes of a key. Zeroised on drop.
 pub(super) type Secret = Zeroizing<Vec<u8>>;
-
-/// The most bytes of attributes and sealed key together, so that they fit in a message with all else.
-pub(super) const MOST_BYTES: usize = 3800;
 
 /// The bytes that sealing adds to a key.
 const SEALING: usize = 37;
@@ -185,7 +182,7 @@ pub(super) fn altered(is: &Attributes, asked: &Attributes) -> Result<Attributes,
 /// Refuses what no message carries.
 pub(super) fn fit(attributes: &Attributes, secret: &[u8]) -> Result<Vec<u8>, KeyRefusal> {
     let bytes = attributes.encode().map_err(|_| KeyRefusal::Attributes)?;
-    if bytes.len() + secret.len() + SEALING > MOST_BYTES {
+    if bytes.len() + secret.len() + SEALING > MOST_OBJECT_BYTES {
         return Err(KeyRefusal::TooLong);
     }
     Ok(bytes)
@@ -292,7 +289,7 @@ mod tests {
         assert_eq!(generate(features, &wide, 0).unwrap_err(), KeyRefusal::TokenUsage);
         let aes = Attributes { kind: "aes".into(), ..Attributes::default() };
         assert_eq!(generate(features, &aes, 100).unwrap_err(), KeyRefusal::KeyLength);
-        let long = Attributes { others: [(99, vec![1; 3800])].into(), ..aes };
+        let long = Attributes { others: [(99, vec![1; MOST_OBJECT_BYTES - 100])].into(), ..aes };
         assert_eq!(generate(features, &long, 0).unwrap_err(), KeyRefusal::TooLong);
     }
 

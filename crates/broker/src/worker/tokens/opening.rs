@@ -1,6 +1,6 @@
 //! Tokens that are opened: a PIN that was counted is tried, the broker is told how that ended, and then the client is answered.
 
-use millstream_protocol::{KeyRefusal, KeyReply, Report};
+use millstream_protocol::{KeyRefusal, KeyReply, Report, Tried};
 use millstream_store::vault::{LocalSession, Vault};
 use millstream_store::{Error, Role};
 
@@ -61,8 +61,13 @@ impl Tokens {
         let Some(job) = self.jobs.get_mut(&ticket) else { return };
         let What::Open { name, .. } = job.what else { return };
         let Stage::Ending(wrong, _) = std::mem::replace(&mut job.stage, Stage::Working) else { return };
-        // With the right PIN it was found that the file is not what was sealed.
-        let right = matches!(tried, Ok(Some(_)) | Err(Error::RolledBack | Error::Forged(_)));
+        let outcome = match tried {
+            Ok(Some(_)) => Tried::Opened,
+            Ok(None) => Tried::Wrong,
+            // These are found with the right PIN alone.
+            Err(Error::RolledBack | Error::Forged(_)) => Tried::NotSealed,
+            Err(_) => Tried::Failed,
+        };
         let (reply, session) = match tried {
             Ok(session @ Some(_)) => (KeyReply::Opened { session: 0 }, session),
             Ok(None) => (wrong, None),
@@ -71,6 +76,6 @@ impl Tokens {
         job.stage = Stage::Ending(reply, session);
         let (token, officer) = (u128::from_be_bytes(name.0.0), name.1 == Role::Officer);
         let grant = job.grant.unwrap_or(0);
-        effects.push(Effect::Tell(Report::EndTry { ticket, grant, token, officer, right }));
+        effects.push(Effect::Tell(Report::EndTry { ticket, grant, token, officer, tried: outcome }));
     }
 }

@@ -27,7 +27,7 @@ use crate::object::kind::Kind;
 use crate::object::purpose::Purpose;
 use crate::object::{Object, rules};
 use crate::operation::Operations;
-use crate::refusal::{Outcome, demand};
+use crate::refusal::{Outcome, Refusal, demand};
 use crate::session::Session;
 
 pub use asynchronous::*;
@@ -41,18 +41,50 @@ pub use sessions::*;
 pub use signatures::*;
 pub use signed_messages::*;
 
-/// Declares functions of the standard.
+/// Declares functions of the standard: those of a session, whose handle is their first argument, and others.
 macro_rules! functions {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+    () => {};
+    (
+        $(#[$meta:meta])* fn $name:ident($session:ident: CK_SESSION_HANDLE $(, $arg:ident: $type:ty)* $(,)?) $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[allow(unused_unsafe)]
+        pub unsafe extern "C" fn $name($session: CK_SESSION_HANDLE $(, $arg: $type)*) -> CK_RV {
+            // SAFETY: the program's promise, which the head of `abi` states.
+            let told = $crate::abi::guard(|| unsafe { $body });
+            $crate::abi::entries::told_in($session, told)
+        }
+        $crate::abi::entries::functions! { $($rest)* }
+    };
+    ($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block $($rest:tt)*) => {
         $(#[$meta])*
         #[allow(unused_unsafe)]
         pub unsafe extern "C" fn $name($($arg: $type),*) -> CK_RV {
             // SAFETY: the program's promise, which the head of `abi` states.
             $crate::abi::guard(|| unsafe { $body })
         }
-    )*};
+        $crate::abi::entries::functions! { $($rest)* }
+    };
 }
 use functions;
+
+/// Returns what a function of a session answers: that there is no such session, before anything that is wrong with its arguments, which are
+/// read first.
+///
+/// Ref. PKCS #11 v3.2 §5.1.7.
+fn told_in(session: CK_SESSION_HANDLE, told: CK_RV) -> CK_RV {
+    match told {
+        CKR_ARGUMENTS_BAD
+        | CKR_MECHANISM_PARAM_INVALID
+        | CKR_ATTRIBUTE_VALUE_INVALID
+        | CKR_USER_TYPE_INVALID => {
+            let known = Module::get().and_then(|module| module.session(session));
+            known.map_or_else(|Refusal(value)| value, |_| told)
+        }
+        told => told,
+    }
+}
 
 /// Runs a call in a session.
 fn within<T>(
@@ -90,9 +122,12 @@ fn ready(
     let attributes = key.attributes();
     let is_key = matches!(attributes.class(), CKO_SECRET_KEY | CKO_PRIVATE_KEY | CKO_PUBLIC_KEY);
     demand(is_key, CKR_KEY_HANDLE_INVALID)?;
-    row.way.check_kind(Kind::of(&attributes)?)?;
+    let kind = Kind::of(&attributes)?;
+    row.way.check_kind(kind)?;
+    let purpose = purpose(row.way, mechanism)?;
+    purpose.check_kind(kind)?;
     rules::check_use(&attributes, usage, mechanism.kind)?;
-    let engine = key.engine(module.features, purpose(row.way, mechanism)?, || session.slot.material(&key))?;
+    let engine = key.engine(module.features, purpose, || session.slot.material(&key))?;
     let wants_pin = attributes.is(CKA_ALWAYS_AUTHENTICATE);
     Ok(Ready { row, key, engine, wants_pin })
 }

@@ -59,7 +59,7 @@ functions! {
     fn C_Login(handle: CK_SESSION_HANDLE, user: CK_USER_TYPE, pin: *mut CK_UTF8CHAR, len: CK_ULONG) {
         let session = Module::get()?.session(handle)?;
         let pin = given_pin(pin, len)?;
-        match user {
+        let told = match user {
             CKU_USER => session.slot.log_in(Role::User, pin),
             CKU_SO => {
                 let slot = &session.slot;
@@ -83,7 +83,9 @@ functions! {
                 Ok(())
             }
             _ => refuse(CKR_USER_TYPE_INVALID),
-        }
+        };
+        // A PIN of a length that no PIN has is a wrong one, too. Nobody is told of lengths who logs in.
+        told.map_err(|Refusal(value)| Refusal(if value == CKR_PIN_LEN_RANGE { CKR_PIN_INCORRECT } else { value }))
     }
 
     fn C_LoginUser(

@@ -44,6 +44,12 @@ pub(super) fn running(operation: &mut Option<Keyed<Signing>>) -> Outcome<&mut Ke
     Ok(keyed)
 }
 
+/// Adds a part. One that is refused ends the operation.
+fn update(operation: &mut Option<Keyed<Signing>>, part: &[u8]) -> Outcome {
+    let updated = running(operation)?.running.update(part);
+    updated.inspect_err(|_| *operation = None)
+}
+
 /// Takes out what is under way, after its last part.
 pub(super) fn ended(operation: &mut Option<Keyed<Signing>>, last: &[u8]) -> Outcome<Signing> {
     running(operation)?;
@@ -95,7 +101,7 @@ functions! {
 
     fn C_SignUpdate(handle: CK_SESSION_HANDLE, part: *mut CK_BYTE, len: CK_ULONG) {
         let part = bytes(part, len)?;
-        within(handle, |_, _, operations| running(&mut operations.sign)?.running.update(part))
+        within(handle, |_, _, operations| update(&mut operations.sign, part))
     }
 
     fn C_SignFinal(handle: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
@@ -130,7 +136,7 @@ functions! {
 
     fn C_VerifyUpdate(handle: CK_SESSION_HANDLE, part: *mut CK_BYTE, len: CK_ULONG) {
         let part = bytes(part, len)?;
-        within(handle, |_, _, operations| running(&mut operations.verify)?.running.update(part))
+        within(handle, |_, _, operations| update(&mut operations.verify, part))
     }
 
     fn C_VerifyFinal(handle: CK_SESSION_HANDLE, signature: *mut CK_BYTE, len: CK_ULONG) {
@@ -166,7 +172,7 @@ functions! {
         let part = bytes(part, len)?;
         within(handle, |_, _, operations| {
             demand(operations.expected.is_some(), CKR_OPERATION_NOT_INITIALIZED)?;
-            running(&mut operations.verify)?.running.update(part)
+            update(&mut operations.verify, part)
         })
     }
 
