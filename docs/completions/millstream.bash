@@ -160,6 +160,12 @@ _millstream_words() {
             millstream__subcmd__backup__subcmd__help,verify)
                 cmd="millstream__subcmd__backup__subcmd__help__subcmd__verify"
                 ;;
+            millstream__subcmd__columns,decrypt)
+                cmd="millstream__subcmd__columns__subcmd__decrypt"
+                ;;
+            millstream__subcmd__columns,encrypt)
+                cmd="millstream__subcmd__columns__subcmd__encrypt"
+                ;;
             millstream__subcmd__columns,hash)
                 cmd="millstream__subcmd__columns__subcmd__hash"
                 ;;
@@ -171,6 +177,12 @@ _millstream_words() {
                 ;;
             millstream__subcmd__columns,seal)
                 cmd="millstream__subcmd__columns__subcmd__seal"
+                ;;
+            millstream__subcmd__columns__subcmd__help,decrypt)
+                cmd="millstream__subcmd__columns__subcmd__help__subcmd__decrypt"
+                ;;
+            millstream__subcmd__columns__subcmd__help,encrypt)
+                cmd="millstream__subcmd__columns__subcmd__help__subcmd__encrypt"
                 ;;
             millstream__subcmd__columns__subcmd__help,hash)
                 cmd="millstream__subcmd__columns__subcmd__help__subcmd__hash"
@@ -327,6 +339,12 @@ _millstream_words() {
                 ;;
             millstream__subcmd__help__subcmd__backup,verify)
                 cmd="millstream__subcmd__help__subcmd__backup__subcmd__verify"
+                ;;
+            millstream__subcmd__help__subcmd__columns,decrypt)
+                cmd="millstream__subcmd__help__subcmd__columns__subcmd__decrypt"
+                ;;
+            millstream__subcmd__help__subcmd__columns,encrypt)
+                cmd="millstream__subcmd__help__subcmd__columns__subcmd__encrypt"
                 ;;
             millstream__subcmd__help__subcmd__columns,hash)
                 cmd="millstream__subcmd__help__subcmd__columns__subcmd__hash"
@@ -1161,12 +1179,152 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__columns)
-            opts="-h -V --help --version hash seal open help"
+            opts="-h -V --help --version hash seal open encrypt decrypt help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__columns__subcmd__decrypt)
+            opts="-k -q -h -V --key --key-file --isolated --pin-file --socket --alphabet --radix --tweak --tweak-column --null-failed --column --from --to --delimiter --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -k)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --alphabet)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --radix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tweak)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tweak-column)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --column)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delimiter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__columns__subcmd__encrypt)
+            opts="-k -q -h -V --key --key-file --isolated --pin-file --socket --alphabet --radix --tweak --tweak-column --null-failed --column --from --to --delimiter --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -k)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --isolated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --alphabet)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --radix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tweak)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tweak-column)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --column)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delimiter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1241,8 +1399,36 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__columns__subcmd__help)
-            opts="hash seal open help"
+            opts="hash seal open encrypt decrypt help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__columns__subcmd__help__subcmd__decrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__columns__subcmd__help__subcmd__encrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1901,7 +2087,7 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__esp__subcmd__run)
-            opts="-n -h -V --sa --state --tun --workers --mtu --keepalive --follow-peers --isolated --socket --control --help --version"
+            opts="-n -h -V --sa --from-kernel --state --tun --workers --mtu --least-path-mtu --keepalive --follow-peers --isolated --socket --control --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1928,6 +2114,10 @@ _millstream_words() {
                     return 0
                     ;;
                 --mtu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --least-path-mtu)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2151,8 +2341,36 @@ _millstream_words() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__columns)
-            opts="hash seal open"
+            opts="hash seal open encrypt decrypt"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__columns__subcmd__decrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__columns__subcmd__encrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

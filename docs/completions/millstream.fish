@@ -49,7 +49,7 @@ complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d '
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "seal" -d 'Seal a file for keys, passphrases or recipients'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "open" -d 'Open a file that \'millstream seal\' made'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "backup" -d 'Keep streams in object stores: snapshots, folders, devices'
-complete -c millstream -n "__fish_millstream_needs_command" -f -a "columns" -d 'Hash, seal and open columns of tables'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "columns" -d 'Hash, seal, encrypt and open columns of tables'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "esp" -d 'Carry packets of IPsec\'s ESP, where the kernel can\'t'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
@@ -1079,14 +1079,16 @@ complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Remove all backups under a name but the newest; this takes no key'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "rekey" -d 'Wrap a backup\'s key for other keys, passphrases and recipients'
 complete -c millstream -n "__fish_millstream_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -f -a "hash" -d 'Hash each value, or with a key authenticate it'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -f -a "seal" -d 'Seal each value'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -f -a "open" -d 'Open sealed values'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "hash" -d 'Hash each value, or with a key authenticate it'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "seal" -d 'Seal each value'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "open" -d 'Open sealed values'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "encrypt" -d 'Encrypt each value to another of the same alphabet and length'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "decrypt" -d 'Decrypt values that encrypt has made'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and not __fish_seen_subcommand_from hash seal open encrypt decrypt help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s a -l algorithm -d 'The hash, as sha256 or sha3_256; with a key its HMAC' -r
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -l isolated -d 'A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL' -r
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
@@ -1100,8 +1102,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fis
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s q -l quiet -d 'Show no progress bar'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from hash" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s a -l algorithm -d 'The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key is for]' -r
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s a -l algorithm -d 'The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key or the keyset is for]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -l isolated -d 'A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL' -r
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
@@ -1117,8 +1119,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fis
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s q -l quiet -d 'Show no progress bar'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from seal" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s a -l algorithm -d 'The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key is for]' -r
-complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s a -l algorithm -d 'The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key or the keyset is for]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -l isolated -d 'A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL' -r
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
@@ -1136,9 +1138,43 @@ complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fis
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s q -l quiet -d 'Show no progress bar'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from open" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l isolated -d 'A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l alphabet -d 'The characters that values are of, each once [default: 0123456789]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l radix -d 'The number of characters, of the decimal digits and then the letters from a to z' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l tweak -d 'Encrypt under this text, which is no secret and is needed again, as the name of the column' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l tweak-column -d 'Encrypt each value under the value of this column in the same row, of type text' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l column -d 'The name of a column to replace; may be given several times' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l from -d 'The format of the input: parquet, arrow, arrows or csv [default: what its first bytes tell]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l to -d 'The format of the output [default: what its name ends with, else that of the input]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l delimiter -d 'The character between the values of CSV' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -l null-failed -d 'Put null in the place of a value with other characters, or with too few'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from encrypt" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -s k -l key-file -l key -d 'The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l isolated -d 'A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l alphabet -d 'The characters that values are of, each once [default: 0123456789]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l radix -d 'The number of characters, of the decimal digits and then the letters from a to z' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l tweak -d 'Encrypt under this text, which is no secret and is needed again, as the name of the column' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l tweak-column -d 'Encrypt each value under the value of this column in the same row, of type text' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l column -d 'The name of a column to replace; may be given several times' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l from -d 'The format of the input: parquet, arrow, arrows or csv [default: what its first bytes tell]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l to -d 'The format of the output [default: what its name ends with, else that of the input]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l delimiter -d 'The character between the values of CSV' -r
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -l null-failed -d 'Put null in the place of a value with other characters, or with too few'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from decrypt" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "hash" -d 'Hash each value, or with a key authenticate it'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "seal" -d 'Seal each value'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "open" -d 'Open sealed values'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "encrypt" -d 'Encrypt each value to another of the same alphabet and length'
+complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "decrypt" -d 'Decrypt values that encrypt has made'
 complete -c millstream -n "__fish_millstream_using_subcommand columns; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and not __fish_seen_subcommand_from run add del show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and not __fish_seen_subcommand_from run add del show help" -s V -l version -d 'Print version'
@@ -1152,9 +1188,11 @@ complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_se
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l tun -d 'The name of the TUN device' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -s n -l workers -d 'The number of threads that encrypt and decrypt; with 0 those that read packets do' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l mtu -d 'The longest outer packet, in bytes' -r
+complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l least-path-mtu -d 'The narrowest path that messages of ICMP are believed about, in bytes of outer packets; with 0 none is believed, and routers may cut packets' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l keepalive -d 'The seconds after which a keep-alive is sent where nothing else was; 0 for none' -r
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l socket -d 'The socket of the service [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l control -d 'The socket by which a data plane is changed [default: millstream-esp.sock in XDG_RUNTIME_DIR]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l from-kernel -d 'Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l follow-peers -d 'Send to where a peer\'s newest authentic packet came from, when a NAT gives it another address or port; not where this machine is behind a NAT itself'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -l isolated -d 'Hold the keys in the service'
 complete -c millstream -n "__fish_millstream_using_subcommand esp; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
@@ -1255,7 +1293,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fi
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "seal" -d 'Seal a file for keys, passphrases or recipients'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "open" -d 'Open a file that \'millstream seal\' made'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "backup" -d 'Keep streams in object stores: snapshots, folders, devices'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "columns" -d 'Hash, seal and open columns of tables'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "columns" -d 'Hash, seal, encrypt and open columns of tables'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "esp" -d 'Carry packets of IPsec\'s ESP, where the kernel can\'t'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check doctor speed run compare trace sparc openssl-conf serve status revoke move reload keygen token key agent encrypt decrypt seal open backup columns esp digest mac man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
@@ -1288,6 +1326,8 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_s
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from columns" -f -a "hash" -d 'Hash each value, or with a key authenticate it'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from columns" -f -a "seal" -d 'Seal each value'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from columns" -f -a "open" -d 'Open sealed values'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from columns" -f -a "encrypt" -d 'Encrypt each value to another of the same alphabet and length'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from columns" -f -a "decrypt" -d 'Decrypt values that encrypt has made'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from esp" -f -a "run" -d 'Carry packets until a signal comes'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from esp" -f -a "add" -d 'Add associations and policies to a running data plane'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from esp" -f -a "del" -d 'Remove an association from a running data plane'

@@ -1216,9 +1216,9 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '-a+[The hash, as sha256 or sha3_256; with a key its HMAC]:HASH:_default' \
 '--algorithm=[The hash, as sha256 or sha3_256; with a key its HMAC]:HASH:_default' \
-'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
 '--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
@@ -1241,11 +1241,11 @@ base64\:"RFC 4648, with padding"))' \
 ;;
 (seal)
 _arguments "${_arguments_options[@]}" : \
-'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
-'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
-'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key or the keyset is for\]]:CIPHER:_default' \
+'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key or the keyset is for\]]:CIPHER:_default' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
 '--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
@@ -1270,11 +1270,11 @@ base64\:"RFC 4648, with padding"))' \
 ;;
 (open)
 _arguments "${_arguments_options[@]}" : \
-'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
-'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key is for\]]:CIPHER:_default' \
-'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
-'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it]:KEYFILE:_files' \
+'-a+[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key or the keyset is for\]]:CIPHER:_default' \
+'--algorithm=[The cipher\: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv \[default\: aes-gcm, or what the isolated key or the keyset is for\]]:CIPHER:_default' \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
 '--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
@@ -1289,6 +1289,60 @@ base64\:"RFC 4648, with padding"))' \
 '--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
 '--text[Open to text even if the table does not say that the values were text]' \
 '--null-failed[Put null in the place of a value that does not open]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':input -- The file to read; with -, standard input:_files' \
+':output -- The file to write, which may be the input; with -, standard output:_files' \
+&& ret=0
+;;
+(encrypt)
+_arguments "${_arguments_options[@]}" : \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'(--radix)--alphabet=[The characters that values are of, each once \[default\: 0123456789\]]:CHARACTERS:_default' \
+'--radix=[The number of characters, of the decimal digits and then the letters from a to z]:2-36:_default' \
+'(--tweak-column)--tweak=[Encrypt under this text, which is no secret and is needed again, as the name of the column]:TEXT:_default' \
+'--tweak-column=[Encrypt each value under the value of this column in the same row, of type text]:COLUMN:_default' \
+'*--column=[The name of a column to replace; may be given several times]:NAME:_default' \
+'--from=[The format of the input\: parquet, arrow, arrows or csv \[default\: what its first bytes tell\]]:FORMAT:_default' \
+'--to=[The format of the output \[default\: what its name ends with, else that of the input\]]:FORMAT:_default' \
+'--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
+'--null-failed[Put null in the place of a value with other characters, or with too few]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':input -- The file to read; with -, standard input:_files' \
+':output -- The file to write, which may be the input; with -, standard output:_files' \
+&& ret=0
+;;
+(decrypt)
+_arguments "${_arguments_options[@]}" : \
+'(--isolated)-k+[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key-file=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'(--isolated)--key=[The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink]:KEYFILE:_files' \
+'--isolated=[A key in a token of the service, where it stays\: TOKEN/LABEL, or LABEL]:NAME:_default' \
+'--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'(--radix)--alphabet=[The characters that values are of, each once \[default\: 0123456789\]]:CHARACTERS:_default' \
+'--radix=[The number of characters, of the decimal digits and then the letters from a to z]:2-36:_default' \
+'(--tweak-column)--tweak=[Encrypt under this text, which is no secret and is needed again, as the name of the column]:TEXT:_default' \
+'--tweak-column=[Encrypt each value under the value of this column in the same row, of type text]:COLUMN:_default' \
+'*--column=[The name of a column to replace; may be given several times]:NAME:_default' \
+'--from=[The format of the input\: parquet, arrow, arrows or csv \[default\: what its first bytes tell\]]:FORMAT:_default' \
+'--to=[The format of the output \[default\: what its name ends with, else that of the input\]]:FORMAT:_default' \
+'--delimiter=[The character between the values of CSV]:CHARACTER:_default' \
+'--null-failed[Put null in the place of a value with other characters, or with too few]' \
 '-q[Show no progress bar]' \
 '--quiet[Show no progress bar]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -1320,6 +1374,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (open)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(encrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(decrypt)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1359,9 +1421,11 @@ _arguments "${_arguments_options[@]}" : \
 '-n+[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
 '--workers=[The number of threads that encrypt and decrypt; with 0 those that read packets do]:N:_default' \
 '--mtu=[The longest outer packet, in bytes]:BYTES:_default' \
+'--least-path-mtu=[The narrowest path that messages of ICMP are believed about, in bytes of outer packets; with 0 none is believed, and routers may cut packets]:BYTES:_default' \
 '--keepalive=[The seconds after which a keep-alive is sent where nothing else was; 0 for none]:SECONDS:_default' \
 '--socket=[The socket of the service \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--control=[The socket by which a data plane is changed \[default\: millstream-esp.sock in XDG_RUNTIME_DIR\]]:PATH:_files' \
+'(--sa)--from-kernel[Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes]' \
 '--follow-peers[Send to where a peer'\''s newest authentic packet came from, when a NAT gives it another address or port; not where this machine is behind a NAT itself]' \
 '--isolated[Hold the keys in the service]' \
 '-h[Print help]' \
@@ -1774,6 +1838,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(encrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(decrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1865,7 +1937,7 @@ _millstream_commands() {
 'seal:Seal a file for keys, passphrases or recipients' \
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
-'columns:Hash, seal and open columns of tables' \
+'columns:Hash, seal, encrypt and open columns of tables' \
 'esp:Carry packets of IPsec'\''s ESP, where the kernel can'\''t' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
@@ -2011,9 +2083,21 @@ _millstream__subcmd__columns_commands() {
 'hash:Hash each value, or with a key authenticate it' \
 'seal:Seal each value' \
 'open:Open sealed values' \
+'encrypt:Encrypt each value to another of the same alphabet and length' \
+'decrypt:Decrypt values that encrypt has made' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream columns commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__decrypt_commands] )) ||
+_millstream__subcmd__columns__subcmd__decrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns decrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__encrypt_commands] )) ||
+_millstream__subcmd__columns__subcmd__encrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns encrypt commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__columns__subcmd__hash_commands] )) ||
 _millstream__subcmd__columns__subcmd__hash_commands() {
@@ -2026,9 +2110,21 @@ _millstream__subcmd__columns__subcmd__help_commands() {
 'hash:Hash each value, or with a key authenticate it' \
 'seal:Seal each value' \
 'open:Open sealed values' \
+'encrypt:Encrypt each value to another of the same alphabet and length' \
+'decrypt:Decrypt values that encrypt has made' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream columns help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__decrypt_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__decrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help decrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__encrypt_commands] )) ||
+_millstream__subcmd__columns__subcmd__help__subcmd__encrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream columns help encrypt commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__columns__subcmd__help__subcmd__hash_commands] )) ||
 _millstream__subcmd__columns__subcmd__help__subcmd__hash_commands() {
@@ -2183,7 +2279,7 @@ _millstream__subcmd__help_commands() {
 'seal:Seal a file for keys, passphrases or recipients' \
 'open:Open a file that '\''millstream seal'\'' made' \
 'backup:Keep streams in object stores\: snapshots, folders, devices' \
-'columns:Hash, seal and open columns of tables' \
+'columns:Hash, seal, encrypt and open columns of tables' \
 'esp:Carry packets of IPsec'\''s ESP, where the kernel can'\''t' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
@@ -2268,8 +2364,20 @@ _millstream__subcmd__help__subcmd__columns_commands() {
 'hash:Hash each value, or with a key authenticate it' \
 'seal:Seal each value' \
 'open:Open sealed values' \
+'encrypt:Encrypt each value to another of the same alphabet and length' \
+'decrypt:Decrypt values that encrypt has made' \
     )
     _describe -t commands 'millstream help columns commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__decrypt_commands] )) ||
+_millstream__subcmd__help__subcmd__columns__subcmd__decrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help columns decrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__encrypt_commands] )) ||
+_millstream__subcmd__help__subcmd__columns__subcmd__encrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help columns encrypt commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__columns__subcmd__hash_commands] )) ||
 _millstream__subcmd__help__subcmd__columns__subcmd__hash_commands() {

@@ -1,11 +1,14 @@
-//! ESP: any text is associations or is refused with the line that is at fault, and nothing that arrives is taken for a packet of the association
+//! ESP: any text is associations or is refused with the line that is at fault, any bytes are messages of the kernel or are refused, and nothing that arrives is taken for a packet of the association
 //! unless it is one.
 #![cfg_attr(fuzzing, no_main)]
 
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use millstream_esp::{Fate, Flow, FreshKey, Job, Lane, Numbers, Packet, Place, Sa, Side, parse, too_big};
+use millstream_esp::{
+    Fate, Flow, FreshKey, Job, KernelMessage, Lane, Numbers, Packet, Place, Sa, Side, kernel_messages, parse,
+    too_big,
+};
 
 const SUITES: [&str; 3] = [
     "aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128",
@@ -18,6 +21,13 @@ fuzz_target!(|data: &[u8]| {
     if let Err(error) = parse(&text) {
         assert!((1..=text.lines().count()).contains(&error.line), "line {}", error.line);
         assert!(!error.what.is_empty());
+    }
+    for message in kernel_messages(data) {
+        match message {
+            Ok(KernelMessage::State(state)) => assert!(state.spi >= 256, "a reserved SPI"),
+            Ok(_) => {}
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
     }
     if let Ok(flow) = Flow::read(data) {
         assert!(flow.len <= data.len());

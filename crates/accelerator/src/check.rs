@@ -127,15 +127,19 @@ impl CheckedWord {
         let (algorithm, hash) = algorithms(opcode, word).unwrap_or((Algorithm::None, Algorithm::None));
         let span = |at, len| Span { at, len };
         let has_destination = uses_of::<SHAPE>(opcode).is_some_and(Uses::has_destination);
+        let key = |at| key(opcode, false, at, 0, 0).unwrap_or(KeyAt::None);
+        let combined = is_combined(opcode);
         CheckedWord {
             opcode,
             algorithm,
             hash,
-            reverse: word.has(Flags::REVERSE),
-            key: key(opcode, false, word.key, 0, 0).unwrap_or(KeyAt::None),
+            reverse: is_reverse(opcode, word),
+            key: key(word.key),
+            mac_key: if combined { key(word.mac_key) } else { KeyAt::None },
             source: Source::at(span(word.source, word.source_len)),
             destination: span(word.destination, if has_destination { word.source_len } else { 0 }),
-            aad: span(word.aad, word.aad_len),
+            aad: if combined { Span::default() } else { span(word.aad, word.aad_len) },
+            clear: if combined { word.aad_len } else { 0 },
             iv: span(word.iv, word.iv_len.into()),
             mac: span(word.mac, word.mac_len.into()),
             ..CheckedWord::NOTHING
@@ -202,9 +206,9 @@ pub(crate) fn check<const SHAPE: u64, A: Arena>(
             return Err(Status::Policy);
         }
     }
-    checked.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
+    checked.reverse = is_reverse(opcode, word);
     checked.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
-    if matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt) {
+    if is_combined(opcode) {
         checked.mac_key =
             key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
     }
@@ -229,6 +233,18 @@ pub(crate) fn check<const SHAPE: u64, A: Arena>(
     }
     outputs::<SHAPE>(checked, word, len)?;
     no_overlap::<SHAPE>(checked, word, pieces)
+}
+
+/// Returns true for a cipher and an HMAC over the same bytes.
+#[inline(always)]
+fn is_combined(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt)
+}
+
+/// Returns true for a word that decrypts, opens or verifies.
+#[inline(always)]
+fn is_reverse(opcode: Opcode, word: &ControlWord) -> bool {
+    word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt
 }
 
 /// Checks a word for which a nonce is made.

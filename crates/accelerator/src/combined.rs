@@ -1,141 +1,149 @@
 //! Combined operations: a cipher and an HMAC over the same bytes.
 
-use millstream_engines::Error;
+use std::mem::discriminant;
+
 use millstream_engines::compare::begins;
 use millstream_engines::hash::Digest;
 use millstream_engines::hmac::{HmacJob, HmacLanes};
 use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut, aes, des};
 
+use crate::key::CipherKey;
 use crate::operation::Operation;
-use crate::unit::{Group, Unit};
+use crate::sink::block;
+use crate::unit::Unit;
 use crate::wipe::wipe_list;
-use crate::work::{Chained, Work};
+use crate::work::Chained;
 
 impl Unit {
-    /// Executes one combined operation.
-    pub(crate) fn run_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
-        if chained.expected.is_none() {
-            self.encrypt_chained(chained)?;
-            chained.tag = Some(chained.mac.sign(chained.data.output()));
-            return Ok(());
+    /// Executes combined operations of one direction, whose HMACs have one hash: side by side where that pays.
+    pub(crate) fn run_chained(&self, chained: &mut [&mut Chained<'_>]) {
+        match chained {
+            [] => {}
+            [alone] if alone.expected.is_none() => {
+                self.cipher_alone(alone);
+                if alone.end.is_ok() {
+                    alone.end = Ok(Some(alone.mac.sign(alone.data.output())));
+                }
+            }
+            [alone] => {
+                let tag = alone.mac.sign(alone.data.input());
+                verify(alone, &tag);
+                if alone.end.is_ok() {
+                    self.cipher_alone(alone);
+                }
+            }
+            [first, ..] => {
+                let hmac = &self.hmac[first.mac.hash() as usize];
+                if first.expected.is_none() {
+                    self.ciphers(chained);
+                    macs(chained, hmac, |chained, tag| {
+                        if chained.end.is_ok() {
+                            chained.end = Ok(Some(*tag));
+                        }
+                    });
+                } else {
+                    macs(chained, hmac, verify);
+                    self.ciphers(chained);
+                }
+            }
         }
-        let tag = chained.mac.sign(chained.data.input());
-        verified(chained, &tag)?;
-        self.encrypt_chained(chained)
     }
 
-    /// Runs the cipher of a combined operation, in its direction, and copies what is in clear.
-    fn encrypt_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
+    /// Runs the cipher of one combined operation, in its direction, and copies what is in clear.
+    fn cipher_alone(&self, chained: &mut Chained<'_>) {
         let mut cipher = cipher_of(chained);
         self.run_one(&mut cipher);
-        cipher.result()
-    }
-
-    /// Encrypts all objects of one group, side by side where that pays, then authenticates them so.
-    pub(crate) fn encrypt_then_mac(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        hmac: &HmacLanes,
-    ) {
-        self.ciphers(group, groups, operations);
-        let mut tags = self.macs(group, groups, operations, hmac);
-        let mut next = tags.iter();
-        for_group(group, groups, operations, |chained, result| {
-            let tag = next.next().cloned();
-            chained.tag = if result.is_ok() { tag } else { None };
-        });
-        wipe_list(&mut tags);
-    }
-
-    /// Authenticates all objects of one group, then decrypts those whose tag is right.
-    pub(crate) fn mac_then_decrypt(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        hmac: &HmacLanes,
-    ) {
-        let mut tags = self.macs(group, groups, operations, hmac);
-        let mut next = tags.iter();
-        for_group(group, groups, operations, |chained, result| {
-            if let Some(tag) = next.next() {
-                *result = verified(chained, tag);
-            }
-        });
-        wipe_list(&mut tags);
-        self.ciphers(group, groups, operations);
-    }
-
-    /// The tags of the combined operations of one group: over their outputs, or over their inputs where they
-    /// decrypt.
-    fn macs(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        lanes: &HmacLanes,
-    ) -> Vec<Digest> {
-        let mut jobs = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(groups) {
-            if *found == group
-                && let Work::Chained(chained) = &mut operation.work
-            {
-                let data = match chained.expected {
-                    None => chained.data.output(),
-                    Some(_) => chained.data.input(),
-                };
-                jobs.push(HmacJob::new(chained.mac, data));
-            }
+        if let Err(error) = cipher.result() {
+            chained.end = Err(error);
         }
-        lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
-        let tags = jobs.iter().map(|job| job.tag).collect();
-        wipe_list(&mut jobs);
-        tags
     }
 
-    /// The ciphers of those combined operations of one group that have not failed.
-    fn ciphers(&self, group: Group, groups: &[Group], operations: &mut [Operation<'_>]) {
-        let mut ciphers = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(groups) {
-            if *found == group
-                && operation.result.is_ok()
-                && let Work::Chained(chained) = &mut operation.work
-            {
-                ciphers.push(cipher_of(chained));
-            }
+    /// Runs the ciphers of those combined operations that have not failed, and copies what is in clear. The jobs of the most frequent ciphers
+    /// need not be sorted.
+    fn ciphers(&self, chained: &mut [&mut Chained<'_>]) {
+        let Some(first) = chained.first() else { return };
+        let (cipher, decrypts) = (discriminant(&first.cipher), first.expected.is_some());
+        let alike = chained.iter().all(|chained| discriminant(&chained.cipher) == cipher);
+        match first.cipher {
+            CipherKey::AesCbc(_) if alike => in_lanes(
+                chained,
+                |cipher, iv, data| match cipher {
+                    CipherKey::AesCbc(key) => Some(aes::CbcJob { key, iv: block(iv), data }),
+                    _ => None,
+                },
+                |jobs| if decrypts { self.aes_cbc.decrypt(jobs) } else { self.aes_cbc.encrypt(jobs) },
+            ),
+            CipherKey::DesCbc(_) if alike => in_lanes(
+                chained,
+                |cipher, iv, data| match cipher {
+                    CipherKey::DesCbc(key) => Some(des::CbcJob { key, iv: block(iv), data }),
+                    _ => None,
+                },
+                |jobs| if decrypts { self.des_cbc.decrypt(jobs) } else { self.des_cbc.encrypt(jobs) },
+            ),
+            _ => self.other_ciphers(chained),
         }
+    }
+
+    fn other_ciphers(&self, chained: &mut [&mut Chained<'_>]) {
+        // A list that grew would leave what it held where it was.
+        let mut ciphers = Vec::with_capacity(chained.len());
+        ciphers.extend(live(chained).map(cipher_of));
         self.run(&mut ciphers);
         let mut results: Vec<_> = ciphers.iter().map(Operation::result).collect();
         wipe_list(&mut ciphers);
         drop(ciphers);
-        let mut next = results.iter();
-        for_group(group, groups, operations, |_, result| {
-            if result.is_ok()
-                && let Some(cipher) = next.next()
-            {
-                *result = *cipher;
+        for (chained, result) in live(chained).zip(&results) {
+            if let Err(error) = *result {
+                chained.end = Err(error);
             }
-        });
+        }
         wipe_list(&mut results);
     }
 }
 
-/// Calls `f` for each combined operation of one group.
-fn for_group(
-    group: Group,
-    groups: &[Group],
-    operations: &mut [Operation<'_>],
-    mut f: impl FnMut(&mut Chained<'_>, &mut Result<(), Error>),
+/// Runs the ciphers of those combined operations that have not failed in the lanes of one cipher, and copies what is in clear.
+fn in_lanes<'c, 'a, J>(
+    chained: &'c mut [&mut Chained<'a>],
+    job: impl Fn(CipherKey<'a>, &[u8], InOut<'c>) -> Option<J>,
+    run: impl FnOnce(&mut [&mut J]),
 ) {
-    for (operation, found) in operations.iter_mut().zip(groups) {
-        if *found == group
-            && let Work::Chained(chained) = &mut operation.work
-        {
-            f(chained, &mut operation.result);
-        }
+    let mut jobs = Vec::with_capacity(chained.len());
+    for chained in live(chained) {
+        let (mut clear, data) = chained.data.reborrow().split_at(chained.clear);
+        clear.copy();
+        jobs.extend(job(chained.cipher, &chained.iv, data));
     }
+    run(&mut jobs.iter_mut().collect::<Vec<_>>());
+    wipe_list(&mut jobs);
+}
+
+/// Returns the combined operations that have not failed.
+fn live<'c, 'a>(chained: &'c mut [&mut Chained<'a>]) -> impl Iterator<Item = &'c mut Chained<'a>> {
+    chained.iter_mut().map(|chained| &mut **chained).filter(|chained| chained.end.is_ok())
+}
+
+/// Computes the HMACs of combined operations, over their outputs, or over their inputs where they decrypt, and hands each on.
+fn macs(
+    chained: &mut [&mut Chained<'_>],
+    lanes: &HmacLanes,
+    mut tell: impl FnMut(&mut Chained<'_>, &Digest),
+) {
+    let mut jobs = Vec::with_capacity(chained.len());
+    for chained in chained.iter_mut() {
+        let data = match chained.expected {
+            None => chained.data.output(),
+            Some(_) => chained.data.input(),
+        };
+        jobs.push(HmacJob::new(chained.mac, data));
+    }
+    lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
+    let mut tags: Vec<_> = jobs.iter().map(|job| job.tag).collect();
+    wipe_list(&mut jobs);
+    drop(jobs);
+    chained.iter_mut().zip(&tags).for_each(|(chained, tag)| tell(chained, tag));
+    wipe_list(&mut tags);
 }
 
 /// Copies what is in clear; the cipher over the rest.
@@ -148,13 +156,13 @@ fn cipher_of<'c>(chained: &'c mut Chained<'_>) -> Operation<'c> {
 }
 
 /// Checks that the computed tag begins with the expected one. Where it does not, a separate output is zeroed.
-fn verified(chained: &mut Chained<'_>, tag: &Digest) -> Result<(), Error> {
+fn verify(chained: &mut Chained<'_>, tag: &Digest) {
     let expected = chained.expected.unwrap_or_default();
     if begins(tag, expected).into() {
-        return Ok(());
+        return;
     }
     if !chained.data.is_in_place() {
         chained.data.output().fill(0);
     }
-    Err(Error::Authentication)
+    chained.end = Err(Error::Authentication);
 }

@@ -257,7 +257,8 @@ fn make_operation<'a, const SHAPE: u64>(
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
-            chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
+            let made = chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected);
+            sink.accept(Work::Chained(made.map_err(status_of)?))
         }
         opcode if SHAPE == ANY && is_of_pair(opcode) => sink.accept(with_pair(
             *checked,

@@ -11,7 +11,7 @@ use crate::engines::ff1;
 use crate::key::{AeadKey, CipherKey, MacKey};
 use crate::sink::{Sink, aead, chained, cipher, format, kasumi_f9, keyed};
 use crate::source::Fill;
-use crate::work::{Checksum, Partial, Work};
+use crate::work::{Chained, Checksum, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
 ///
@@ -241,7 +241,7 @@ impl<'a> Operation<'a> {
         clear: usize,
         data: InOut<'a>,
     ) -> Self {
-        chained(cipher.into(), iv, mac, clear, data, None, Returned)
+        Operation::of_chained(chained(cipher.into(), iv, mac, clear, data, None))
     }
 
     /// Compares the HMAC of all the input with `tag`, or as much of it as is given; only if it is right,
@@ -258,7 +258,12 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         tag: &'a [u8],
     ) -> Self {
-        chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
+        Operation::of_chained(chained(cipher.into(), iv, mac, clear, data, Some(tag)))
+    }
+
+    #[inline]
+    fn of_chained(chained: Result<Chained<'a>, Error>) -> Self {
+        chained.map_or_else(Operation::refused, |chained| Operation::new(Work::Chained(chained)))
     }
 
     /// Takes over how many bytes an operation with a key pair has written.

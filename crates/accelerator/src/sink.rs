@@ -298,29 +298,26 @@ pub(crate) fn keyed<'a, S: Sink<'a>>(
 }
 
 /// Decrypts with a tag, and encrypts without one.
+///
+/// # Errors
+/// Where the lengths are not those that the cipher and the HMAC take.
 #[inline(always)]
-pub(crate) fn chained<'a, S: Sink<'a>>(
+pub(crate) fn chained<'a>(
     cipher: CipherKey<'a>,
     iv: &[u8],
     mac: &'a HmacKey,
     clear: usize,
     data: InOut<'a>,
     expected: Expected<'a>,
-    sink: S,
-) -> S::Output {
-    let checked = match data.len().checked_sub(clear) {
-        Some(secret) => check_cipher(cipher, iv, secret),
-        None => Err(Error::DataLength {
-            algorithm: cipher.name(),
-            given: data.len() as u64,
-            takes: "at least the bytes that are not encrypted",
-        }),
-    };
-    if let Err(error) = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()))
-    {
-        return sink.refuse(error);
-    }
-    sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
+) -> Result<Chained<'a>, Error> {
+    let secret = data.len().checked_sub(clear).ok_or_else(|| Error::DataLength {
+        algorithm: cipher.name(),
+        given: data.len() as u64,
+        takes: "at least the bytes that are not encrypted",
+    })?;
+    check_cipher(cipher, iv, secret)?;
+    check_tag(mac.hash().name(), expected, mac.hash().output_len())?;
+    Ok(Chained { cipher, iv: padded(iv), mac, clear, data, expected, end: Ok(None) })
 }
 
 /// Makes the work of a signature under whichever key. That of RSA and ML-DSA goes to the front of `out`.

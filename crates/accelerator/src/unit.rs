@@ -263,8 +263,9 @@ macro_rules! unit {
                         lanes!(o, groups, group, Work::Hmac(job, _) => job, |jobs| self.hmac[hash].sign(jobs));
                         compare(group, groups, o);
                     }
-                    Kind::EncryptThenMac => self.encrypt_then_mac(group, groups, o, &self.hmac[hash]),
-                    Kind::MacThenDecrypt => self.mac_then_decrypt(group, groups, o, &self.hmac[hash]),
+                    Kind::EncryptThenMac | Kind::MacThenDecrypt => {
+                        lanes!(o, groups, group, Work::Chained(chained) => chained, |chained| self.run_chained(chained));
+                    }
                 }
             }
 
@@ -317,7 +318,7 @@ macro_rules! unit {
                     Work::Decapsulate(work) => self.pairs.decapsulate(&mut [work]),
                     Work::Verify(verify) => self.pairs.verify(&mut [verify]),
                     Work::Random(fill) => self.source.fill_all(&mut [fill]),
-                    Work::Chained(chained) => operation.result = self.run_chained(chained),
+                    Work::Chained(chained) => self.run_chained(&mut [chained]),
                 }
             }
         }

@@ -105,8 +105,8 @@ macro_rules! works {
                     | Work::Alone(_)
                     | Work::Hash(..)
                     | Work::Hmac(..)
-                    | Work::Partial(_)
-                    | Work::Chained(_) => own,
+                    | Work::Partial(_) => own,
+                    Work::Chained(chained) => chained.result(),
                     $(Work::$cipher(job) => cipher_result!($start job own),)+
                     $(Work::$seal(job) | Work::$open(job) => job.result,)+
                     $(Work::$mac(job, _) => job.code().and(own),)+
@@ -143,7 +143,7 @@ macro_rules! works {
                     Work::Hmac(_, Some(_)) => &[],
                     $(Work::$mac(_, Some(_)) => &[],)+
                     Work::Partial(partial) => partial.digest.as_deref().unwrap_or_default(),
-                    Work::Chained(chained) => chained.tag.as_deref().unwrap_or_default(),
+                    Work::Chained(chained) => chained.tag(),
                     Work::Sign(sign) => sign.signature(),
                     Work::Agree(agree) => agree.secret(),
                     Work::PublicKey(key) => key.bytes(),
@@ -240,7 +240,28 @@ pub(crate) struct Chained<'a> {
     /// Bytes in front that are authenticated and not encrypted.
     pub(crate) clear: usize,
     pub(crate) data: InOut<'a>,
-    pub(crate) tag: Option<Digest>,
     /// `Some` decrypts.
     pub(crate) expected: Expected<'a>,
+    /// The tag once it was computed, if none is expected; or the reason why it failed.
+    pub(crate) end: Result<Option<Digest>, Error>,
+}
+
+impl Chained<'_> {
+    /// Returns what came of it.
+    #[inline(always)]
+    pub(crate) fn result(&self) -> Result<(), Error> {
+        match &self.end {
+            Ok(_) => Ok(()),
+            Err(error) => Err(*error),
+        }
+    }
+
+    /// Returns the tag that was computed, or nothing where one was compared.
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> &[u8] {
+        match &self.end {
+            Ok(Some(tag)) => tag,
+            _ => &[],
+        }
+    }
 }

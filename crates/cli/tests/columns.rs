@@ -136,6 +136,100 @@ fn values_are_hashed_as_openssl_does() {
     assert_eq!(piped.text(), "mail;n\nungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=;1\n");
 }
 
+/// NIST's samples of FF1 1 to 3, whose tweaks are text.
+#[test]
+fn values_are_encrypted_as_nists_samples() {
+    let place = Place::new();
+    let key: Vec<u8> =
+        (0..16).map(|i| (0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128 >> (120 - 8 * i)) as u8).collect();
+    place.key("key", &key);
+    place.key("other", [8; 32]);
+    place.write("in.csv", "id,tweak,card\n1,9876543210,0123456789\n2,,\n3,9876543210,0123456789\n");
+    place.write("letters.csv", "card\n0123456789abcdefghi\n");
+    for (options, from, encrypted) in [
+        ("", "in.csv", "id,tweak,card\n1,9876543210,2433477484\n2,,\n3,9876543210,2433477484\n"),
+        (
+            "--tweak 9876543210",
+            "in.csv",
+            "id,tweak,card\n1,9876543210,6124200773\n2,,\n3,9876543210,6124200773\n",
+        ),
+        (
+            "--tweak-column tweak",
+            "in.csv",
+            "id,tweak,card\n1,9876543210,6124200773\n2,,\n3,9876543210,6124200773\n",
+        ),
+        ("--radix 36 --tweak 7777pqrs777", "letters.csv", "card\na9tv40mll9kdu509eum\n"),
+        (
+            "--alphabet 0123456789abcdefghijklmnopqrstuvwxyz --tweak 7777pqrs777",
+            "letters.csv",
+            "card\na9tv40mll9kdu509eum\n",
+        ),
+    ] {
+        place.words(&format!("columns encrypt --column card {options} -k key {from} out.csv")).good();
+        assert_eq!(String::from_utf8(place.read("out.csv")).expect("text"), encrypted, "{options}");
+        place.words(&format!("columns decrypt --column card {options} -k key out.csv back.csv")).good();
+        assert_eq!(place.read("back.csv"), place.read(from), "{options}");
+    }
+    place
+        .words("columns decrypt --column card -k other out.csv back.csv")
+        .bad(1, &["column \"card\": row 0"]);
+    place.write("mixed.csv", "card\n0123456789\n12345\n01234x6789\n");
+    place
+        .words("columns encrypt --column card -k key mixed.csv out.csv")
+        .bad(1, &["row 1", "six decimal digits"]);
+    place.words("columns encrypt --null-failed --column card -k key mixed.csv nulls.csv").good();
+    assert_eq!(place.read("nulls.csv"), b"card\n2433477484\n\"\"\n\"\"\n");
+    for (line, words) in [
+        ("columns encrypt --column card mixed.csv out.csv", "a key is needed"),
+        ("columns encrypt --column card --alphabet 00 -k key mixed.csv out.csv", "--alphabet: "),
+        ("columns encrypt --column card --radix 37 -k key mixed.csv out.csv", "37"),
+    ] {
+        place.words(line).bad(2, &[words]);
+    }
+}
+
+/// Keysets of Tink: PyCA makes the same values behind the key's prefix, and a key is replaced.
+#[test]
+fn keysets_seal_and_are_replaced() {
+    let place = Place::new();
+    python(
+        &place,
+        r#"
+import base64, json
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+def key(id, secret):
+    value = base64.b64encode(bytes([18, len(secret)]) + secret).decode()
+    data = {"typeUrl": "type.googleapis.com/google.crypto.tink.AesSivKey", "value": value, "keyMaterialType": "SYMMETRIC"}
+    return {"keyData": data, "status": "ENABLED", "keyId": id, "outputPrefixType": "TINK"}
+old, new = key(1, bytes(range(64))), key(2, bytes([7]) * 64)
+for name, primary, keys in [("old", 1, [old]), ("both", 2, [old, new]), ("new", 2, [new])]:
+    open(name, "w").write(json.dumps({"primaryKeyId": primary, "key": keys}))
+seal = lambda id, secret: base64.b64encode(bytes([1, 0, 0, 0, id]) + AESSIV(secret).encrypt(b"Ada", [b"name"])).decode()
+open("plain.csv", "w").write("name\nAda\n")
+open("theirs.old.csv", "w").write("name\n" + seal(1, bytes(range(64))) + "\n")
+open("theirs.both.csv", "w").write("name\n" + seal(2, bytes([7]) * 64) + "\n")
+"#,
+    );
+    for name in ["old", "both", "new"] {
+        place.key(name, place.read(name));
+    }
+    for name in ["old", "both"] {
+        let theirs = format!("theirs.{name}.csv");
+        place.words(&format!("columns seal --column name --aad name -k {name} plain.csv sealed.csv")).good();
+        assert_eq!(place.read("sealed.csv"), place.read(&theirs), "{name}");
+        place.words(&format!("columns open --column name --aad name -k both {theirs} opened.csv")).good();
+        assert_eq!(place.read("opened.csv"), b"name\nAda\n", "{name}");
+    }
+    let open = "columns open --column name --aad name -k";
+    place.words(&format!("{open} new theirs.old.csv out.csv")).bad(1, &["row 0: authentication failed"]);
+    place.words(&format!("{open} both -a aes-siv theirs.old.csv out.csv")).bad(2, &["leave out -a"]);
+    place.write("keys", [b"{\"primaryKeyId\": 3, \"key\": []}".to_vec(), vec![b' '; 64]].concat());
+    place.key("keys", place.read("keys"));
+    place
+        .words(&format!("{open} keys theirs.old.csv out.csv"))
+        .bad(1, &["keys", "primary key is not enabled"]);
+}
+
 #[test]
 fn nothing_is_lost_when_a_table_is_refused() {
     let place = Place::new();

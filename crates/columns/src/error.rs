@@ -60,6 +60,8 @@ pub enum Error {
         /// The reason, and the remedy.
         why: String,
     },
+    /// A keyset can't be used, for this reason.
+    Keyset(String),
     /// A structure of the Arrow C data interface, or an array, is not well formed.
     Malformed {
         /// The rule that was broken, in words.
@@ -153,6 +155,7 @@ impl fmt::Display for Error {
             }
             Error::Environment(error) | Error::Isolated(error) => error.fmt(f),
             Error::Name { name, why } => write!(f, "the key {name:?}: {why}"),
+            Error::Keyset(why) => f.write_str(why),
             Error::Malformed { rule } => write!(f, "the column is not well formed: {rule}"),
         }
     }

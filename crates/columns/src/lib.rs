@@ -42,6 +42,7 @@ mod sealed;
 mod siv;
 mod spread;
 mod text;
+mod tink;
 mod values;
 
 pub use aead::{Aead, Cipher, Seal};

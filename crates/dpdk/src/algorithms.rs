@@ -159,7 +159,18 @@ pub static TABLE: &[Entry] = &[
     cipher(2, 8, range(16, 24, 8), 8, Algorithm::DesCbc),
     cipher(4, 8, range(16, 24, 8), 0, Algorithm::DesEcb),
     cipher(5, 16, AES_KEYS, 16, Algorithm::AesCbc),
-    cipher(6, 16, AES_KEYS, 16, Algorithm::AesCtr),
+    // A vector of 12 bytes is a nonce, behind which a counter begins with 1.
+    Entry {
+        row: Row {
+            class: Class::Cipher,
+            number: 6,
+            block: 16,
+            key: AES_KEYS,
+            iv: range(12, 16, 4),
+            ..NOTHING
+        },
+        engine: Engine::Cipher(Algorithm::AesCtr),
+    },
     cipher(7, 16, AES_KEYS, 0, Algorithm::AesEcb),
     cipher(9, 16, range(32, 64, 32), 16, Algorithm::AesXts),
     Entry {

@@ -8,6 +8,9 @@ use millstream::queue::{Exportable, KeyHandle};
 use crate::algorithms::{Class, Engine, find};
 use crate::refusal::Refusal;
 
+/// The longest initialisation vector, in bytes.
+pub const LONGEST_IV: usize = 16;
+
 /// A transform as the C side describes it.
 pub struct Transform<'a> {
     /// The class.
@@ -46,6 +49,21 @@ impl<K> Step<K> {
     /// Returns true for a cipher that has no authentication of its own.
     pub fn is_cipher(&self) -> bool {
         matches!(self.engine, Engine::Cipher(_) | Engine::KasumiF8 | Engine::NullCipher)
+    }
+
+    /// Puts into `block` what the algorithm begins with, and returns its length: the initialisation vector as it was given, and behind one of 12 bytes for
+    /// AES-CTR a counter that begins with 1, as in ESP (RFC 3686 §4).
+    ///
+    /// # Panics
+    /// With another length than the step's.
+    #[inline]
+    pub fn begin_with(&self, iv: &[u8], block: &mut [u8; LONGEST_IV]) -> usize {
+        block[..self.iv_len].copy_from_slice(iv);
+        if (self.engine, self.iv_len) != (Engine::Cipher(Algorithm::AesCtr), 12) {
+            return self.iv_len;
+        }
+        block[12..].copy_from_slice(&[0, 0, 0, 1]);
+        LONGEST_IV
     }
 
     /// Returns true if the step computes or compares a tag.

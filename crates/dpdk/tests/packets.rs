@@ -59,6 +59,27 @@ fn encrypts_then_authenticates_and_back() {
     }
 }
 
+/// A vector of 12 bytes is a nonce, whose counter begins with 1: alone, and beside an HMAC.
+#[test]
+fn counts_from_one_behind_a_short_vector() {
+    let cipher = |iv_len| transform(Class::Cipher, 6, true, &KEY, [iv_len, 0, 0]);
+    let mac = || transform(Class::Auth, 10, true, &MAC_KEY, [0, 12, 0]);
+    for chained in [false, true] {
+        let session = |iv_len| match chained {
+            false => bind(&[cipher(iv_len)]).unwrap(),
+            true => bind(&[cipher(iv_len), mac()]).unwrap(),
+        };
+        let (short, whole) = (session(12), session(16));
+        for lie in LIES {
+            let nonce = IV[..12].to_vec();
+            let expected = run(&whole, &Parts { iv: [&nonce[..], &[0, 0, 0, 1]].concat(), ..esp() }, lie);
+            assert_eq!(expected.0, Status::Good);
+            assert_eq!(run(&short, &Parts { iv: nonce, ..esp() }, lie), expected, "{lie:?}");
+        }
+    }
+    assert!(bind(&[cipher(8)]).is_err() && bind(&[cipher(14)]).is_err());
+}
+
 /// The plaintext is authenticated, and decrypted before that can be compared.
 #[test]
 fn authenticates_then_encrypts_and_back() {

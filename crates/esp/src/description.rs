@@ -172,6 +172,18 @@ pub struct Description {
     pub ecn: bool,
 }
 
+impl Description {
+    /// Returns true if both describe one association, but for its keys and for the numbers that it has come to.
+    pub fn is_alike(&self, other: &Description) -> bool {
+        let facts = |of: &Description| {
+            let ends = (of.source, of.destination, of.spi, of.reqid, of.direction, of.encapsulation);
+            let ways = (of.encap_dscp, of.decap_dscp, of.ecn, of.extended);
+            (ends, ways, of.suite, of.window, of.selector, of.limits)
+        };
+        facts(self) == facts(other)
+    }
+}
+
 /// The packets that a policy concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyDirection {

@@ -37,6 +37,12 @@ impl Flow {
         flow.ok_or(Fate::Malformed)
     }
 
+    /// Returns true if the packet may go by an association that takes `longest` bytes in one outer packet: it is no longer, or may be
+    /// cut, or is one of IPv6 that each path takes (RFC 8200 §5). What is longer goes in fragments of the outer packet.
+    pub fn fits(&self, longest: usize) -> bool {
+        self.len <= longest || self.may_be_cut || self.source.is_ipv6() && self.len <= LEAST_MTU_V6
+    }
+
     fn read_v4(packet: &[u8]) -> Option<Self> {
         let header = packet.first_chunk::<20>()?;
         let len = usize::from(u16::from_be_bytes([header[2], header[3]]));
@@ -73,6 +79,9 @@ impl Flow {
         })
     }
 }
+
+/// The bytes that each path of IPv6 takes (RFC 8200 §5).
+const LEAST_MTU_V6: usize = 1280;
 
 /// Bits of ECN in a traffic class (RFC 3168 §5).
 const ECN: u8 = 3;
@@ -139,7 +148,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 }
 
 /// Makes the message to a packet's sender that it is longer than the `mtu` bytes that fit: "fragmentation needed" of ICMP, or
-/// "packet too big" of ICMPv6. It comes from the packet's destination, since the tunnel has no address of its own.
+/// "packet too big" of ICMPv6, which never tells less than 1280 bytes. It comes from the packet's destination, since the tunnel has no address of its own.
 ///
 /// Returns none for what gets no answer: a packet that may be cut, that is an error message or a later fragment itself, or whose sender is no
 /// single host.
@@ -162,7 +171,7 @@ pub fn too_big(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
             if is_error || !is_host(source.into()) {
                 return None;
             }
-            Some(too_big_v6(packet, (destination, source), mtu))
+            Some(too_big_v6(packet, (destination, source), mtu.max(LEAST_MTU_V6)))
         }
         _ => None,
     }
@@ -190,7 +199,7 @@ fn too_big_v4(packet: &[u8], header_len: usize, (from, to): (Ipv4Addr, Ipv4Addr)
 
 fn too_big_v6(packet: &[u8], (from, to): (Ipv6Addr, Ipv6Addr), mtu: usize) -> Vec<u8> {
     // The answer fits into the smallest MTU of IPv6.
-    let quoted = &packet[..packet.len().min(1280 - 48)];
+    let quoted = &packet[..packet.len().min(LEAST_MTU_V6 - 48)];
     let mut message = [&[2, 0, 0, 0][..], &(mtu as u32).to_be_bytes(), quoted].concat();
     let len = (message.len() as u32).to_be_bytes();
     let sum = checksum(&[&from.octets(), &to.octets(), &len, &[0, 0, 0, 58], &message]);
@@ -259,6 +268,8 @@ mod tests {
         assert_eq!((checksum(&[&message[..20]]), checksum(&[&message[20..]])), (0, 0));
         assert_eq!(message[20..28], [3, 4, message[22], message[23], 0, 0, 0x05, 0x78]);
         assert_eq!(too_big(&v4(0, 1500, 0), 1400), None, "it may be cut");
+        let fits = |flags, longest| Flow::read(&v4(0, 1200, flags)).unwrap().fits(longest);
+        assert!(fits(0, 100) && fits(0x40, 1200) && !fits(0x40, 1199));
         assert_eq!(too_big(&message, 20), None, "no error about an error");
         let mut many = packet.clone();
         many[12] = 224;
@@ -273,6 +284,11 @@ mod tests {
         let len = ((message.len() - 40) as u32).to_be_bytes();
         assert_eq!(checksum(&[&message[8..40], &len, &[0, 0, 0, 58], &message[40..]]), 0);
         assert_eq!(message[44..48], 1400u32.to_be_bytes());
+        // Each path of IPv6 takes 1280 bytes, this one in fragments.
+        assert_eq!(too_big(&packet, 1200).unwrap()[44..48], 1280u32.to_be_bytes());
+        let flow = Flow::read(&packet).unwrap();
+        assert!(flow.fits(1500) && !flow.fits(1499) && Flow { len: 1280, ..flow }.fits(1200));
+        assert!(!Flow { len: 1281, ..flow }.fits(1200));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! An association ([`Sa`]) seals or opens. A packet becomes a [`Job`], many jobs are computed at a time by a [`Lane`] in vector lanes, and what
 //! comes out is a packet again. [`Workers`] do that on several threads and keep the order of packets. [`parse`] reads associations in the
-//! syntax of `ip xfrm`, and a [`Table`] finds the one for a packet.
+//! syntax of `ip xfrm`, [`kernel_messages`] what Linux tells of its own, and a [`Table`] finds the one for a packet.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -57,6 +57,7 @@ mod task;
 mod text;
 mod window;
 mod workers;
+mod xfrm;
 
 pub use compute::Lane;
 pub use description::{
@@ -76,3 +77,6 @@ pub use table::{Table, TableError};
 pub use text::{Parsed, TextError, parse};
 pub use window::{MOST_WINDOW, Window};
 pub use workers::{Line, Workers};
+pub use xfrm::{
+    KERNEL_GROUPS, KernelError, KernelList, KernelMessage, KernelState, ask_kernel, kernel_messages,
+};

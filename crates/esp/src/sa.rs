@@ -123,6 +123,11 @@ impl Sa {
         self.is_over.load(Ordering::Relaxed)
     }
 
+    /// Notes that a soft limit was reached somewhere else.
+    pub fn soften(self: &Arc<Self>) {
+        self.is_soft.store(true, Ordering::Relaxed);
+    }
+
     /// Looks whether a lifetime in seconds has ended. Somebody has to call this now and then.
     pub fn look_at_clock(&self) {
         let age = self.begun.elapsed().as_secs();

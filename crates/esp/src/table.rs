@@ -111,6 +111,18 @@ impl Table {
         self.policies.insert(at, policy);
     }
 
+    /// Replaces all policies. Of two with the same priority the one that comes first here comes first.
+    pub fn set_policies(&mut self, mut policies: Vec<Policy>) {
+        policies.sort_by_key(|policy| policy.priority);
+        self.policies = policies;
+    }
+
+    /// Returns the association with this SPI and this outer destination.
+    pub fn get(&self, spi: u32, destination: IpAddr) -> Option<&Arc<Sa>> {
+        let inbound = self.inbound.get(&spi).filter(|sa| sa.facts().destination == destination);
+        inbound.or_else(|| self.outbound.get(spi, destination))
+    }
+
     /// Finds the association for a packet that has arrived, from its SPI on.
     ///
     /// # Errors

@@ -24,7 +24,7 @@
 //! | `chunked.rs`, `envelope/` | C2SP's chunked encryption, and files that have their wrapped key in front of it |
 //! | `age/` | the files of age, to decrypt |
 //! | `small.rs` | many small files of Tink at once |
-//! | `keyset.rs`, `passphrase.rs`, `sealed_key.rs` | Tink's keysets, and the preambles for a passphrase, or a key of a token, in place of a key |
+//! | `keyset/`, `json.rs`, `passphrase.rs`, `sealed_key.rs` | Tink's keysets, JSON with secrets, and the preambles for a passphrase, or a key of a token, in place of a key |
 //! | `key/` | keys in files: PKCS#8, SEC 1, PKCS#1, JSON Web Keys, keysets and bytes |
 //! | `softhsm/` | the keys in a folder of SoftHSM2 |
 //! | `detect.rs` | the recognition of formats |
@@ -40,6 +40,7 @@ mod detect;
 pub mod envelope;
 mod error;
 mod job;
+mod json;
 pub mod key;
 pub mod keyset;
 pub mod openssl;

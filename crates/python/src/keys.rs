@@ -8,13 +8,12 @@ use millstream::ff1::Alphabet;
 use millstream::hash::Hash;
 use millstream::isolated::Attach;
 use millstream_columns::{
-    Aead, ArrayData, Cipher, Encoding, Error, Fernet, Hmac, Isolated, Keyset, KeysetKey as OneKey, OnError,
-    Open, Parameter, Prefix, Seal, Siv, Token,
+    Aead, ArrayData, Cipher, Encoding, Error, Fernet, Hmac, Isolated, Keyset, OnError, Open, Parameter, Seal,
+    Siv, Token,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zeroize::Zeroizing;
 
 use crate::column::Column;
 use crate::exceptions::raised;
@@ -310,7 +309,7 @@ impl IsolatedKey {
     }
 }
 
-/// Keys of which one seals and all open.
+/// A keyset of Tink.
 #[pyclass(module = "millstream._millstream", frozen)]
 pub struct KeysetKey {
     keys: Keyset,
@@ -318,25 +317,15 @@ pub struct KeysetKey {
 
 #[pymethods]
 impl KeysetKey {
-    /// Each key is its prefix (`TINK`, `LEGACY` or `RAW`), its identifier, its algorithm, and its bytes.
     #[new]
-    fn new(py: Python<'_>, keys: Vec<(String, u32, String, Vec<u8>)>, primary: usize) -> PyResult<Self> {
-        let keys = keys.into_iter().map(|(prefix, id, algorithm, bytes)| {
-            let bytes = Zeroizing::new(bytes);
-            let prefix = match &*prefix {
-                "TINK" => Prefix::Tink(id),
-                "LEGACY" | "CRUNCHY" => Prefix::Legacy(id),
-                "RAW" => Prefix::Raw,
-                other => return Err(PyValueError::new_err(format!("no prefix is called {other:?}"))),
-            };
-            let key = match &*algorithm {
-                "aes-siv" => Siv::new(&bytes).map(OneKey::Siv),
-                name => Aead::new(cipher_named(name)?, &bytes).map(OneKey::Aead),
-            };
-            Ok((prefix, key.map_err(|error| raised(py, error))?))
-        });
-        let keys = Keyset::new(keys.collect::<PyResult<_>>()?, primary);
-        Ok(KeysetKey { keys: keys.map_err(|error| raised(py, error))? })
+    fn new(py: Python<'_>, json: &[u8]) -> PyResult<Self> {
+        Ok(KeysetKey { keys: Keyset::from_tink(json).map_err(|error| raised(py, error))? })
+    }
+
+    /// True for a keyset of AES-SIV.
+    #[getter]
+    fn deterministic(&self) -> bool {
+        self.keys.is_deterministic()
     }
 
     /// Seals each value.

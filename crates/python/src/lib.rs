@@ -6,7 +6,9 @@
 
 mod column;
 mod exceptions;
+mod files;
 mod keys;
+mod objects;
 
 use millstream::hash::Hash;
 use pyo3::prelude::*;
@@ -23,11 +25,15 @@ mod _millstream {
     use super::column::{Array, ChunkedArray};
     #[pymodule_export]
     use super::exceptions::{AuthenticationError, ServiceError};
+    #[pymodule_export]
+    use super::files::{decrypt_file, encrypt_file};
     #[cfg(feature = "ff1")]
     #[pymodule_export]
     use super::keys::FpeKey;
     #[pymodule_export]
     use super::keys::{AeadKey, FernetKey, HmacKey, IsolatedKey, KeysetKey, SivKey};
+    #[pymodule_export]
+    use super::objects::Message;
     #[pymodule_export]
     use super::{caps, crc32c, digest, hashes, threads};
 }

@@ -1,7 +1,9 @@
 """DuckDB, Polars, DataFusion, pandas and Parquet end to end; Spark and Ray behind their markers."""
 
+import base64
 import hashlib
 import hmac
+import json
 import os
 import sys
 
@@ -99,6 +101,11 @@ def key_files(tmp_path, monkeypatch):
     for name, key in [("siv", bytes(64)), ("gcm", KEY), ("open", KEY)]:
         (tmp_path / name).write_bytes(key)
         os.chmod(tmp_path / name, 0o644 if name == "open" else 0o600)
+    value = base64.b64encode(bytes([18, 64]) + bytes(64)).decode()
+    data = {"typeUrl": "type.googleapis.com/google.crypto.tink.AesSivKey", "value": value, "keyMaterialType": "SYMMETRIC"}
+    entry = {"keyData": data, "status": "ENABLED", "keyId": 1, "outputPrefixType": "TINK"}
+    (tmp_path / "keyset").write_text(json.dumps({"primaryKeyId": 1, "key": [entry]}))
+    os.chmod(tmp_path / "keyset", 0o600)
     monkeypatch.setenv("MILLSTREAM_KEYS", str(tmp_path))
     return tmp_path
 
@@ -155,6 +162,7 @@ def test_arrow_maps_as_spark_calls_them(key_files):
 @pytest.mark.spark
 def test_spark(key_files, monkeypatch):
     from pyspark.sql import SparkSession
+    from pyspark.sql.functions import lpad
     from millstream import spark
 
     # The executors' Python is else the first of the path, which lacks this environment's packages.
@@ -164,6 +172,20 @@ def test_spark(key_files, monkeypatch):
     sealed = frame.select("id", "name", spark.siv_seal("siv")("name").alias("token"), spark.seal("gcm")("name").alias("sealed"))
     rows = sealed.select("name", spark.siv_open("siv")("token").alias("same"), spark.open("gcm")("sealed").alias("other")).collect()
     assert all(row["name"] == row["same"] == row["other"] for row in rows)
+    text = frame.id.cast("string")
+    padded = lpad(text, 9, "0")
+    rows = frame.select(
+        "name",
+        padded.alias("digits"),
+        spark.open("gcm", aad=b"name")(spark.seal("gcm", aad=b"name")("name")).alias("constant"),
+        spark.siv_open("siv")(spark.siv_seal("siv")("name", text), text).alias("column"),
+        spark.siv_open("keyset", keyset=True)(spark.siv_seal("keyset", keyset=True)("name")).alias("rotated"),
+        spark.fpe_encrypt("gcm", tweak=b"t")(padded).alias("token"),
+        spark.fpe_decrypt("gcm", tweak=b"t")(spark.fpe_encrypt("gcm", tweak=b"t")(padded)).alias("back"),
+    ).collect()
+    assert len(rows) == len(WORDS)
+    assert all(row["name"] == row["constant"] == row["column"] == row["rotated"] for row in rows)
+    assert all(row["digits"] == row["back"] != row["token"] and len(row["token"]) == 9 for row in rows)
     key = KEY.hex()
     rows = sealed.selectExpr("name", f"cast(aes_decrypt(sealed, unhex('{key}'), 'GCM') as string) as theirs").collect()
     assert all(row["name"] == row["theirs"] for row in rows)

@@ -71,12 +71,12 @@ def test_what_is_no_keyset_for_columns_is_refused():
     cut = key("AesGcmKey", 1, bytes(32))
     cut["keyData"]["value"] = base64.b64encode(bytes([26, 40]) + bytes(8)).decode()
     for text, words in [
-        ("{}", "no keyset"),
-        ("[]", "no keyset"),
+        ("{}", "without primaryKeyId"),
+        ("[]", "not a JSON keyset"),
         (keyset(5, good), "primary key"),
         (keyset(1, good, siv), "keep them in two"),
         (keyset(1, key("HmacKey", 1, bytes(32))), "HmacKey"),
-        (keyset(1, cut), "can not be understood"),
+        (keyset(1, cut), "can't be understood"),
         (keyset(1, key("AesGcmKey", 1, bytes(5))), "5 bytes"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -37,8 +37,8 @@ pub enum Aad<'a> {
 /// The fate of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// They are hashed.
-    Hashed,
+    /// They become others, as hashes or text in the same alphabet, of which the table notes nothing.
+    Replaced,
     /// They are sealed, and the table notes if they were text.
     Sealed,
     /// They are opened. Where they are text, they are that encoding of bytes.
@@ -65,9 +65,9 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Changes the columns of these names by this function, which hashes.
+    /// Changes the columns of these names by this function, which neither seals nor opens.
     pub fn new(columns: &'a [String], function: &'a Function<'a>) -> Self {
-        Change { columns, function, values: Values::Hashed, aad: Aad::None, text: false }
+        Change { columns, function, values: Values::Replaced, aad: Aad::None, text: false }
     }
 }
 
@@ -130,7 +130,7 @@ impl Places {
             }
             let field = schema.field(at);
             let text = match change.values {
-                Values::Hashed => false,
+                Values::Replaced => false,
                 Values::Sealed => is_text(field.data_type()),
                 Values::Opened { .. } => {
                     change.text || field.metadata().get(VALUES).is_some_and(|values| values == "text")

@@ -2,10 +2,8 @@
 //! are taken back. Objects are in the queue's arena from the beginning, as a program would have them. Input
 //! and output are separate buffers, which makes twice the memory of the rows that work in place.
 
-use std::collections::VecDeque;
-
 use millstream::cwq::Algorithm as Code;
-use millstream::queue::{Buffer, Config, Done, KeyHandle, Queue, Request, Ticket};
+use millstream::queue::{Buffer, Config, Done, KeyHandle, Queue, Request};
 use millstream::{Checksum, Features};
 
 use super::ours::{engine_hash, put};
@@ -136,7 +134,8 @@ struct InQueue<F> {
     queue: Queue,
     keys: Vec<Slots>,
     places: Vec<Place>,
-    in_flight: VecDeque<(Ticket, usize)>,
+    /// The object that is in flight under each ticket's index.
+    objects: Vec<u32>,
     make: F,
     /// True when a checksum comes out, and no tag.
     value: bool,
@@ -182,12 +181,12 @@ where
     let places = lens.iter().map(place).collect();
     let value = matches!(work.cipher_case().algorithm, Algorithm::Crc32 | Algorithm::Crc32c);
     let silent = work == Work::Null || work.opens() || work.tag_len() == 0;
-    let in_flight = VecDeque::with_capacity(cell.depth);
+    let objects = vec![0; queue.depth()];
     Some(Row::new(
         OURS,
         "queue",
         "submit, poll",
-        InQueue { queue, keys, places, in_flight, make, value, silent },
+        InQueue { queue, keys, places, objects, make, value, silent },
     ))
 }
 
@@ -195,15 +194,7 @@ impl<F> InQueue<F> {
     #[inline(always)]
     fn take_back(&mut self, done: Done, tags: &mut [Tag]) {
         done.result.expect("nothing is wrong with it");
-        let is = |(ticket, _): &(Ticket, usize)| *ticket == done.ticket;
-        // Nearly always it is the one that was submitted first.
-        let object = match self.in_flight.pop_front_if(|first| is(first)) {
-            Some((_, object)) => object,
-            None => {
-                let at = self.in_flight.iter().position(is).expect("in flight");
-                self.in_flight.remove(at).expect("it was there").1
-            }
-        };
+        let object = self.objects[done.ticket.index()] as usize;
         if !self.silent {
             match self.value {
                 true => put(&mut tags[object], &done.value.to_le_bytes()),
@@ -234,7 +225,7 @@ where
                 let request =
                     (self.make)(&self.keys[object.key], object, &mut self.places[i], &objects.tags[i]);
                 let ticket = self.queue.submit(request).expect("there is room");
-                self.in_flight.push_back((ticket, i));
+                self.objects[ticket.index()] = i as u32;
             }
             while let Some(done) = self.queue.wait() {
                 self.take_back(done, &mut objects.tags);

@@ -148,6 +148,7 @@ struct At {
 }
 
 /// The facts about a call that its command needs.
+#[derive(Clone)]
 struct Context {
     /// The beginning of messages: `millstream digest`, or `digest` when called by that name.
     name: String,

@@ -25,23 +25,13 @@ pub(super) fn from_file(plane: &Arc<Plane>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Binds the keys of the file again, after the service that had them was lost. Associations that are not in the file stay without.
+/// Returns the associations of a file.
 ///
 /// # Errors
 /// The reason in words.
-pub(super) fn rebind(plane: &Plane) -> Result<(), String> {
-    let Some(path) = &plane.file else { return Ok(()) };
+pub(super) fn states_of(path: &path::Path) -> Result<Vec<Description>, String> {
     let text = read(path).map_err(|error| error.to_string())?;
-    let parsed = parse(text_of(&text)?).map_err(|error| error.to_string())?;
-    for state in &parsed.states {
-        let fingerprint = state.keys.fingerprint(state.suite).map_err(|error| error.to_string())?;
-        let table = plane.table();
-        let of_key = table.all().find(|sa| sa.facts().spi == state.spi && sa.fingerprint() == fingerprint);
-        if let Some(sa) = of_key {
-            sa.rebind(plane.place.bind(state.suite, &state.keys).map_err(|error| error.to_string())?);
-        }
-    }
-    Ok(())
+    Ok(parse(text_of(&text)?).map_err(|error| error.to_string())?.states)
 }
 
 fn read(path: &path::Path) -> Result<Secret, Error> {
@@ -83,6 +73,15 @@ pub(super) fn add(plane: &Arc<Plane>, text: &str) -> Result<usize, String> {
     }
     policies.into_iter().for_each(|policy| table.add_policy(policy));
     Ok(made.len())
+}
+
+/// Adds one association.
+///
+/// # Errors
+/// The reason in words.
+pub(super) fn one(plane: &Arc<Plane>, state: Description) -> Result<(), String> {
+    let sa = make(plane, state)?;
+    plane.table_mut().add(sa).map_err(|error| error.to_string())
 }
 
 /// Makes an association: finds its record, binds its keys, and opens its socket.

@@ -72,8 +72,12 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
         if !jobs.is_empty() {
             line.hand_in(jobs);
         }
-        if came < BATCH && socket.wait().is_err() {
-            thread::sleep(PAUSE);
+        if came < BATCH {
+            if socket.wait().is_err() {
+                thread::sleep(PAUSE);
+            }
+            // One that is left would end each wait at once.
+            socket.too_big().iter().for_each(|message| plane.hear_too_big(message));
         }
     }
 }

@@ -81,8 +81,7 @@ fn begin(plane: &Plane, packets: Vec<Packet>) -> Vec<Job> {
             }
         };
         let longest = plane.longest(sa.facts());
-        let fits = Flow::read(packet.data()).is_ok_and(|flow| flow.len <= longest || flow.may_be_cut);
-        if !fits {
+        if !Flow::read(packet.data()).is_ok_and(|flow| flow.fits(longest)) {
             sa.counters().drop(Fate::TooBig);
             if let Some(message) = too_big(packet.data(), longest) {
                 // A sender that is not told finds out by itself.

@@ -2,15 +2,18 @@
 //!
 //! `plane` has what all threads share. `leaving` reads inner packets from the device, and `arriving` reads packets from a socket;
 //! both hand them to the workers of the crate `millstream-esp`, which give them back in order. `upkeep` does what time asks for, and `control` answers
-//! other processes of the user.
+//! other processes of the user. `kernel` follows the associations of a daemon.
 
 mod add;
 mod arriving;
 mod control;
+mod kernel;
 mod leaving;
 mod options;
+mod path_mtu;
 mod paths;
 mod plane;
+mod rebind;
 mod records;
 mod report;
 mod sockets;
@@ -24,10 +27,12 @@ use millstream_esp::{Place, Service, Workers};
 use nix::sys::signal::{SigSet, Signal};
 
 pub(crate) use control::{MOST_BYTES, ask, socket_path};
+pub(crate) use kernel::Say;
 pub(crate) use options::Options;
 pub(crate) use report::text;
 
 use crate::error::Error;
+use kernel::Kernel;
 use plane::Plane;
 use records::Records;
 use tun::Tun;
@@ -36,12 +41,14 @@ use tun::Tun;
 ///
 /// # Errors
 /// [`Error`], when it can't begin.
-pub(crate) fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+pub(crate) fn run(options: &Options, say: &Say) -> Result<(), Error> {
     // Threads inherit the mask, so that the signals come to this thread alone.
     let mut ends = SigSet::empty();
     ends.extend([Signal::SIGINT, Signal::SIGTERM]);
     ends.thread_block().map_err(|error| failed("the signal mask", error.into()))?;
 
+    // Before anything is made that would have to go again.
+    let kernel = options.from_kernel.then(Kernel::open).transpose()?;
     let records = Records::open(&options.state).map_err(|error| failed_at(&options.state, error))?;
     if records.is_volatile() {
         say(&format!(
@@ -59,6 +66,9 @@ pub(crate) fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<(), 
     let plane = Arc::new(Plane::new(tun, place, records, workers, options));
     if options.file.is_some() {
         add::from_file(&plane)?;
+    }
+    if let Some(kernel) = kernel {
+        kernel.follow(&plane, say)?;
     }
     plane.tun.bring_up(plane.inner_mtu()).map_err(|error| failed(plane.tun.name(), error))?;
     let _server = control::Server::start(&options.control, &plane)?;

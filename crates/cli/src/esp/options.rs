@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) tun: String,
     /// The file with associations and policies, if there is one.
     pub(crate) file: Option<PathBuf>,
+    /// True if the kernel's associations and policies are followed.
+    pub(crate) from_kernel: bool,
     /// The folder of the records.
     pub(crate) state: PathBuf,
     /// The socket by which it is changed.
@@ -19,6 +21,8 @@ pub(crate) struct Options {
     pub(crate) workers: usize,
     /// The longest outer packet.
     pub(crate) mtu: usize,
+    /// The MTU below which no message of ICMP is believed; none if no message is.
+    pub(crate) least_path_mtu: Option<usize>,
     /// The time without a packet after which a keep-alive is sent.
     pub(crate) keepalive: Option<Duration>,
     /// True if packets go to where a peer's newest authentic packet came from.

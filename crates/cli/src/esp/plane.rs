@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -11,9 +11,10 @@ use std::time::Duration;
 use millstream_esp::{Counters, Description, Direction, Job, Packet, Place, Sa, Suite, Table, Workers};
 
 use super::options::Options;
+use super::path_mtu::{self, PathMtus};
 use super::paths::{Moved, Path};
 use super::records::{Record, Records};
-use super::sockets::{Local, Socket};
+use super::sockets::{Local, Socket, TooBig};
 use super::tun::Tun;
 
 /// The longest packet that the kernel gives to a device or a socket.
@@ -39,13 +40,16 @@ pub(super) struct Plane {
     pub(super) workers: Workers,
     pub(super) worker_count: usize,
     pub(super) file: Option<PathBuf>,
+    pub(super) from_kernel: bool,
     pub(super) keepalive: Option<Duration>,
     /// Drops of packets that have no association.
     pub(super) dropped: Counters,
     pub(super) events: Events,
     /// The peers that have moved, if peers are followed.
     pub(super) moved: Option<Moved>,
-    mtu: usize,
+    pub(super) path_mtus: PathMtus,
+    /// True if messages of ICMP are asked for.
+    hears_icmp: bool,
     table: RwLock<Table>,
     sockets: RwLock<HashMap<Local, Arc<Socket>>>,
     opening: Mutex<Vec<Opening>>,
@@ -65,6 +69,12 @@ pub(super) struct Events {
     pub(super) refused: AtomicU64,
     /// Times that a peer was found at another address or port.
     pub(super) moves: AtomicU64,
+    /// Times that a path was found to be narrower.
+    pub(super) path_mtus: AtomicU64,
+    /// Messages of ICMP about packets that no association has sent lately.
+    pub(super) icmp_ignored: AtomicU64,
+    /// Messages of the kernel about something that is not there, or could not be made.
+    pub(super) not_followed: AtomicU64,
     /// Times that the service was lost.
     pub(super) service_losses: AtomicU64,
 }
@@ -86,11 +96,13 @@ impl Plane {
             workers,
             worker_count: options.workers,
             file: options.file.clone(),
+            from_kernel: options.from_kernel,
             keepalive: options.keepalive,
             dropped: Counters::default(),
             events: Events::default(),
             moved: options.follows.then(Moved::default),
-            mtu: options.mtu,
+            path_mtus: PathMtus::new(options.mtu, options.least_path_mtu.unwrap_or(options.mtu)),
+            hears_icmp: options.least_path_mtu.is_some(),
             table: RwLock::new(Table::default()),
             sockets: RwLock::new(HashMap::new()),
             opening: Mutex::new(Vec::new()),
@@ -123,7 +135,8 @@ impl Plane {
 
     /// Returns the longest inner packet that fits an association's path.
     pub(super) fn longest(&self, facts: &Description) -> usize {
-        longest(self.mtu, facts.suite, facts.destination, facts.encapsulation.is_some())
+        let mtu = self.path_mtus.longest(|| self.peer(&Path::of(facts, Direction::Out)).ip());
+        longest(mtu, facts.suite, facts.destination, facts.encapsulation.is_some())
     }
 
     /// Returns the device's MTU: the longest packet that fits all associations.
@@ -131,7 +144,7 @@ impl Plane {
         let table = self.table();
         let sealing = table.all().filter(|sa| sa.direction() == Direction::Out);
         let least = sealing.map(|sa| self.longest(sa.facts())).min();
-        least.unwrap_or(self.mtu.saturating_sub(USUAL_OVERHEAD)).max(LEAST_MTU)
+        least.unwrap_or(self.path_mtus.outer().saturating_sub(USUAL_OVERHEAD)).max(LEAST_MTU)
     }
 
     /// Returns the socket of a local end, if it is open.
@@ -148,7 +161,7 @@ impl Plane {
         if sockets.contains_key(&local) {
             return Ok(None);
         }
-        let socket = Arc::new(Socket::open(local)?);
+        let socket = Arc::new(Socket::open(local, self.hears_icmp)?);
         sockets.insert(local, socket.clone());
         Ok(Some(socket))
     }
@@ -156,12 +169,36 @@ impl Plane {
     /// Sends packets of an association.
     pub(super) fn send(&self, facts: &Description, packets: &[&[u8]], class: u8) {
         let path = Path::of(facts, Direction::Out);
-        let peer = self.moved.as_ref().map_or(path.peer, |moved| moved.peer(&path));
+        let peer = self.peer(&path);
         let refused =
             self.socket(path.local).map_or(packets.len(), |socket| socket.send(packets, class, peer));
         if refused > 0 {
             self.events.refused.fetch_add(refused as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Returns the address to which packets of a path go.
+    pub(super) fn peer(&self, path: &Path) -> SocketAddr {
+        self.moved.as_ref().map_or(path.peer, |moved| moved.peer(path))
+    }
+
+    /// Notes a router's message that a packet was too big for the path, if it quotes one that an association has sent lately.
+    pub(super) fn hear_too_big(&self, message: &TooBig) {
+        let sent = path_mtu::quoted(&message.quoted).is_some_and(|(spi, number)| {
+            let sends = |sa: &Arc<Sa>| {
+                sa.direction() == Direction::Out
+                    && sa.facts().spi == spi
+                    && self.peer(&Path::of(sa.facts(), Direction::Out)).ip() == message.peer
+                    && path_mtu::is_recent(sa.highest(), number)
+            };
+            self.table().all().any(sends)
+        });
+        let counter = match sent {
+            true if !self.path_mtus.hear(message.peer, message.mtu) => return,
+            true => &self.events.path_mtus,
+            false => &self.events.icmp_ignored,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes where an authentic packet in UDP came from, if peers are followed.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use millstream_esp::{Counters, Description, Direction, Place, Sa};
+use millstream_esp::{Counters, Direction, Place, Sa};
 use serde_json::{Map, Value, json};
 
 use super::paths::Path;
@@ -19,10 +19,12 @@ pub(super) fn json(plane: &Plane) -> Value {
         "isolated": matches!(plane.place, Place::Worker(_)),
         "associations": table.all().map(|sa| association(plane, sa)).collect::<Vec<_>>(),
         "policies": table.policies().len(),
+        "not_followed": count(&plane.events.not_followed),
         "dropped": dropped(&plane.dropped),
         "ike": count(&plane.events.ike),
         "keepalives": { "in": count(&plane.events.keepalives_in), "out": count(&plane.events.keepalives_out) },
         "refused": count(&plane.events.refused),
+        "path_mtus": { "learned": count(&plane.events.path_mtus), "ignored": count(&plane.events.icmp_ignored) },
         "peers_moved": count(&plane.events.moves),
         "service_losses": count(&plane.events.service_losses),
     })
@@ -31,6 +33,9 @@ pub(super) fn json(plane: &Plane) -> Value {
 fn association(plane: &Plane, sa: &Sa) -> Value {
     let facts = sa.facts();
     let suite = facts.suite;
+    let path = Path::of(facts, sa.direction());
+    // The address to which packets go now.
+    let peer = (sa.direction() == Direction::Out).then(|| plane.peer(&path));
     let (cipher, auth) =
         (suite.cipher().name(), suite.auth().map(|auth| format!("hmac-{}", auth.hash_name())));
     json!({
@@ -45,7 +50,9 @@ fn association(plane: &Plane, sa: &Sa) -> Value {
         "extended": facts.extended,
         "window": facts.window,
         "ports": facts.encapsulation.map(|ports| [ports.source_port, ports.destination_port]),
-        "moved_to": moved_to(plane, sa.direction(), facts),
+        "moved_to": peer.filter(|peer| *peer != path.peer).map(|peer| peer.to_string()),
+        "path_mtu": peer.and_then(|peer| plane.path_mtus.told(peer.ip())),
+        "longest": peer.map(|_| plane.longest(facts)),
         "number": sa.highest(),
         "packets": sa.counters().packets(),
         "bytes": sa.counters().bytes(),
@@ -54,13 +61,6 @@ fn association(plane: &Plane, sa: &Sa) -> Value {
         "hard_limit_reached": sa.is_over(),
         "has_keys": sa.is_bound(),
     })
-}
-
-/// Returns the address to which an association's packets go, where that is another one than it says.
-fn moved_to(plane: &Plane, direction: Direction, facts: &Description) -> Option<String> {
-    let path = Path::of(facts, direction);
-    let peer = plane.moved.as_ref().filter(|_| direction == Direction::Out)?.peer(&path);
-    (peer != path.peer).then(|| peer.to_string())
 }
 
 fn dropped(counters: &Counters) -> Value {
@@ -80,9 +80,10 @@ pub(crate) fn text(report: &Value) -> String {
     for sa in report["associations"].as_array().into_iter().flatten() {
         let auth = sa["auth"].as_str().map_or(String::new(), |auth| format!(" {auth}"));
         let moved = sa["moved_to"].as_str().map_or(String::new(), |peer| format!(" (now at {peer})"));
+        let narrow = sa["path_mtu"].as_u64().map_or(String::new(), |mtu| format!(", path MTU {mtu}"));
         let _ = writeln!(
             text,
-            "{} {} {} -> {}{moved} {}{auth}: {} packets, {} bytes, number {}{}",
+            "{} {} {} -> {}{moved} {}{auth}: {} packets, {} bytes, number {}{narrow}{}",
             word(&sa["spi"]),
             word(&sa["direction"]),
             word(&sa["source"]),
@@ -96,7 +97,11 @@ pub(crate) fn text(report: &Value) -> String {
         drops(&mut text, "  dropped", &sa["dropped"]);
     }
     drops(&mut text, "without an association", &report["dropped"]);
-    for (name, what) in [("ike", "packets of IKE"), ("refused", "packets that the kernel refused")] {
+    for (name, what) in [
+        ("ike", "packets of IKE"),
+        ("refused", "packets that the kernel refused"),
+        ("not_followed", "messages of the kernel that are not followed"),
+    ] {
         if report[name].as_u64().is_some_and(|count| count > 0) {
             let _ = writeln!(text, "{what}: {}", report[name]);
         }

@@ -12,10 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::cmsg_space;
 use nix::errno::Errno;
+use nix::libc::{SO_EE_ORIGIN_ICMP, SO_EE_ORIGIN_ICMP6, sock_extended_err, sockaddr_in6};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
     sockopt as options,
 };
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 /// The local end of packets: an address, and a port if they go in UDP.
@@ -47,6 +49,16 @@ pub(super) struct Arrived {
     pub(super) from: Option<SocketAddr>,
 }
 
+/// A router's message that a packet was too big: "fragmentation needed" of ICMP, or "packet too big" of ICMPv6.
+pub(super) struct TooBig {
+    /// The address to which the packet was sent.
+    pub(super) peer: IpAddr,
+    /// The MTU that the message has.
+    pub(super) mtu: usize,
+    /// The beginning of the packet that the message quotes, behind its outer headers.
+    pub(super) quoted: Vec<u8>,
+}
+
 /// The number of ESP among the protocols of IP.
 const ESP: Protocol = Protocol::from_raw(std::num::NonZeroU32::new(50).unwrap());
 
@@ -56,15 +68,19 @@ const KEPT: usize = 4 << 20;
 /// The packets of one call: Linux takes 64 since it divides at all.
 const MOST_PACKETS: usize = 64;
 
+/// The bytes of a quoted packet that count: SPI and number.
+const QUOTED: usize = 8;
+
 /// The bytes of one call: a packet of IP has 65535 with its headers.
 const MOST_BYTES: usize = 65_000;
 
 impl Socket {
-    /// Opens a socket.
+    /// Opens a socket. With `hears_icmp` routers may not cut outer packets, and what they say comes by [`Socket::too_big`]; without
+    /// it routers may cut, and nothing that they say counts.
     ///
     /// # Errors
     /// The system's: the address is not this machine's, the port is taken, or raw sockets are not allowed.
-    pub(super) fn open(local: Local) -> io::Result<Self> {
+    pub(super) fn open(local: Local, hears_icmp: bool) -> io::Result<Self> {
         let descriptor = match local.port {
             Some(port) => OwnedFd::from(UdpSocket::bind((local.address, port))?),
             None => {
@@ -76,8 +92,14 @@ impl Socket {
         };
         if local.address.is_ipv4() {
             sockopt::set_ip_recvtos(&descriptor, true)?;
+            let discovery = if hears_icmp { Ipv4PathMtuDiscovery::WANT } else { Ipv4PathMtuDiscovery::OMIT };
+            sockopt::set_ip_mtu_discover(&descriptor, discovery)?;
+            setsockopt(&descriptor, options::Ipv4RecvErr, &hears_icmp)?;
         } else {
             sockopt::set_ipv6_recvtclass(&descriptor, true)?;
+            let discovery = if hears_icmp { Ipv6PathMtuDiscovery::WANT } else { Ipv6PathMtuDiscovery::OMIT };
+            sockopt::set_ipv6_mtu_discover(&descriptor, discovery)?;
+            setsockopt(&descriptor, options::Ipv6RecvErr, &hears_icmp)?;
         }
         // Bursts that a worker is busy with wait in the kernel.
         let _ = sockopt::set_socket_recv_buffer_size(&descriptor, KEPT);
@@ -113,12 +135,9 @@ impl Socket {
         );
         let received = match received {
             Ok(received) => received,
-            // A peer's "port unreachable" is told once, and concerns no packet that comes.
-            Err(
-                Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH,
-            ) => {
-                return Ok(None);
-            }
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            // Such an error concerns no packet that comes.
+            Err(error) if is_told_once(error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let len = received.bytes;
@@ -138,6 +157,30 @@ impl Socket {
         let start = start.min(len);
         let len = len - start;
         Ok(Some(Arrived { start, len, each: each.clamp(1, len.max(1)), class, from }))
+    }
+
+    /// Takes what routers have said about packets that were too big. Other errors that came by ICMP are taken, too, and of no concern.
+    pub(super) fn too_big(&self) -> Vec<TooBig> {
+        let mut all = Vec::new();
+        let mut room = [0; QUOTED];
+        // Whoever sends many of them does not keep this thread from packets.
+        for _ in 0..MOST_PACKETS {
+            let mut control = cmsg_space!(sock_extended_err, sockaddr_in6, i32);
+            let mut parts = [IoSliceMut::new(&mut room)];
+            let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_ERRQUEUE;
+            let descriptor = self.descriptor.as_raw_fd();
+            let Ok(received) = recvmsg::<SockaddrStorage>(descriptor, &mut parts, Some(&mut control), flags)
+            else {
+                break;
+            };
+            let told = received.cmsgs().into_iter().flatten().find_map(told_mtu);
+            let peer = received.address.and_then(|address| socket_address(&address));
+            let len = received.bytes;
+            if let (Some(mtu), Some(peer)) = (told, peer) {
+                all.push(TooBig { peer: peer.ip(), mtu, quoted: room[..len].to_vec() });
+            }
+        }
+        all
     }
 
     /// Sends packets with this traffic class, in as few calls as possible, and returns how many of them the kernel did not take.
@@ -184,7 +227,14 @@ impl Socket {
         let control = if packets.len() > 1 { &control[..] } else { &control[..1] };
         let parts: Vec<_> = packets.iter().map(|packet| IoSlice::new(packet)).collect();
         let to = SockaddrStorage::from(to);
-        sendmsg(self.descriptor.as_raw_fd(), &parts, control, MsgFlags::empty(), Some(&to)).map(|_| ())
+        let send = || {
+            sendmsg(self.descriptor.as_raw_fd(), &parts, control, MsgFlags::empty(), Some(&to)).map(|_| ())
+        };
+        match send() {
+            // The error may concern an earlier packet, and this one was not tried then.
+            Err(error) if is_told_once(error) => send(),
+            ended => ended,
+        }
     }
 }
 
@@ -192,6 +242,37 @@ impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+}
+
+/// Returns the MTU of a router's message among the errors of a socket.
+fn told_mtu(message: ControlMessageOwned) -> Option<usize> {
+    let error = match message {
+        ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => error,
+        _ => return None,
+    };
+    let is_router = [SO_EE_ORIGIN_ICMP, SO_EE_ORIGIN_ICMP6].contains(&error.ee_origin);
+    (is_router && error.ee_errno == Errno::EMSGSIZE as u32).then_some(error.ee_info as usize)
+}
+
+/// Returns true for an error that may have come by ICMP: the next call ends with it, whatever that call is about.
+fn is_told_once(error: Errno) -> bool {
+    use Errno::{
+        EACCES, ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, EMSGSIZE, ENETUNREACH, ENONET, ENOPROTOOPT,
+        EOPNOTSUPP, EPROTO,
+    };
+    let told = [
+        EACCES,
+        ECONNREFUSED,
+        EHOSTDOWN,
+        EHOSTUNREACH,
+        EMSGSIZE,
+        ENETUNREACH,
+        ENONET,
+        ENOPROTOOPT,
+        EOPNOTSUPP,
+        EPROTO,
+    ];
+    told.contains(&error)
 }
 
 fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
@@ -213,7 +294,7 @@ mod tests {
         [0; 2].map(|_| {
             // A free port, which the second socket takes over.
             let free = UdpSocket::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
-            let socket = Socket::open(Local { address: free.ip(), port: Some(free.port()) }).unwrap();
+            let socket = Socket::open(Local { address: free.ip(), port: Some(free.port()) }, true).unwrap();
             (socket, free)
         })
     }

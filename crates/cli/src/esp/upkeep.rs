@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use millstream_esp::{Direction, Place};
 
-use super::add;
 use super::arriving::KEEPALIVE;
 use super::plane::Plane;
+use super::rebind::rebind;
 
 /// The time between two looks.
 const TICK: Duration = Duration::from_millis(100);
@@ -36,6 +36,7 @@ fn keep_up(plane: &Plane) {
         look_at_service(plane);
         if tick.is_multiple_of(TICKS) {
             plane.table().all().for_each(|sa| sa.look_at_clock());
+            plane.path_mtus.forget_old(Instant::now());
             // The next second tries again; until then a restart might take a packet twice.
             let _ = plane.write_records();
         }
@@ -59,7 +60,7 @@ fn look_at_service(plane: &Plane) {
     }
     if plane.table().all().any(|sa| !sa.is_bound()) {
         // The upkeep tries again at the next look.
-        let _ = add::rebind(plane);
+        let _ = rebind(plane);
     }
 }
 

@@ -10,9 +10,9 @@ use crate::algorithms::Engine;
 use crate::bits::F9Frame;
 use crate::geometry::Region;
 use crate::packet::{Packet, Status};
-use crate::session::{Plan, Step};
+use crate::session::{LONGEST_IV, Plan, Step};
 
-/// Makes the request for an encryption with the HMAC of what it makes, or for the way back.
+/// Makes the request for an encryption with the HMAC of what it makes, or for the way back. `block` gets what the cipher begins with.
 ///
 /// # Safety
 /// See the module.
@@ -22,12 +22,15 @@ pub unsafe fn combined<'a>(
     clear: usize,
     source: Buffer,
     destination: Option<Buffer>,
+    block: &'a mut [u8; LONGEST_IV],
 ) -> Result<Request<'a>, Status> {
     let (Some(second), Some(destination)) = (&plan.second, destination) else { return Err(Status::Argument) };
     let (cipher, auth) = if second.is_cipher() { (second, &plan.first) } else { (&plan.first, second) };
     let (Some(key), Some(mac_key)) = (cipher.key, auth.key) else { return Err(Status::Argument) };
     // SAFETY: as the caller says.
     let (iv, tag) = unsafe { (given(packet.iv, cipher.iv_len)?, given(packet.tag, auth.tag_len)?) };
+    let len = cipher.begin_with(iv, block);
+    let iv = &block[..len];
     let clear = clear as u32;
     Ok(if cipher.forward {
         Request::encrypt_then_mac(key, iv, mac_key, clear, source, destination)
@@ -37,7 +40,7 @@ pub unsafe fn combined<'a>(
 }
 
 /// Makes the request of one step. What is read beside the data lies in `aside`: all that AES-GCM authenticates where it encrypts
-/// nothing, or COUNT and FRESH of KASUMI F9.
+/// nothing, or COUNT and FRESH of KASUMI F9. `block` gets what the algorithm begins with.
 ///
 /// # Safety
 /// See the module.
@@ -48,11 +51,14 @@ pub unsafe fn single<'a>(
     source: Buffer,
     destination: Option<Buffer>,
     aside: &'a [u8],
+    block: &'a mut [u8; LONGEST_IV],
 ) -> Result<Request<'a>, Status> {
     // SAFETY: as the caller says.
     unsafe {
         let tag = if step.has_tag() { given(packet.tag, step.tag_len)? } else { &[] };
         let iv = given(if step.is_auth() { packet.auth_iv } else { packet.iv }, step.iv_len)?;
+        let len = step.begin_with(iv, block);
+        let iv = &block[..len];
         Ok(match (step.engine, step.key, destination) {
             (Engine::Digest(hash), ..) => Request::digest(hash, source),
             (Engine::Cipher(_) | Engine::KasumiF8, Some(key), Some(destination)) => {

@@ -11,7 +11,7 @@ use super::request;
 use crate::algorithms::Engine;
 use crate::geometry::{Region, encrypted_tag};
 use crate::packet::{Packet, Status};
-use crate::session::Step;
+use crate::session::{LONGEST_IV, Step};
 
 /// The least room of a buffer, in bytes: that for an Ethernet frame, so that each buffer fits all usual packets.
 const ROOM: usize = 1536;
@@ -109,7 +109,7 @@ impl Sender {
         let packet = &flight.packet;
         let whole = Region { at: 0, len: packet.length as usize, bits: 0 };
         let region = if flight.combined.is_some() { whole } else { region };
-        let mut aside = Vec::new();
+        let (mut aside, mut block) = (Vec::new(), [0; LONGEST_IV]);
         // SAFETY: as the caller says.
         let request = unsafe {
             // AES-GCM over associated data alone has no input.
@@ -138,8 +138,10 @@ impl Sender {
             let has_output = flight.combined.is_some() || is_gmac || !step.is_auth();
             let destination = if has_output { Some(self.buffer(source.len())?) } else { None };
             match flight.combined {
-                Some(clear) => request::combined(flight.plan(), packet, clear, source, destination),
-                None => request::single(step, packet, region, source, destination, &aside),
+                Some(clear) => {
+                    request::combined(flight.plan(), packet, clear, source, destination, &mut block)
+                }
+                None => request::single(step, packet, region, source, destination, &aside, &mut block),
             }?
         };
         match self.queue.submit(request) {

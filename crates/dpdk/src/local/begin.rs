@@ -11,10 +11,7 @@ use crate::algorithms::Engine;
 use crate::bits::{F8Start, F9Frame};
 use crate::geometry::{Region, combined};
 use crate::packet::{Packet, Status};
-use crate::session::Step;
-
-/// The longest initialisation vector of a cipher, in bytes.
-const LONGEST_IV: usize = 16;
+use crate::session::{LONGEST_IV, Step};
 
 /// Does something with a key. That of a frequent algorithm has the code to itself, so that its operation is made where it stays.
 macro_rules! each {
@@ -80,14 +77,14 @@ pub unsafe fn cipher<'a>(
     forward: bool,
     list: &mut Vec<Operation<'a>>,
 ) -> Result<(), Status> {
-    let mut iv = [0; LONGEST_IV];
-    let iv = &mut iv[..step.iv_len];
+    let mut block = [0; LONGEST_IV];
     // SAFETY: as the caller says.
-    let data = unsafe {
-        iv.copy_from_slice(given(work.packet.iv, step.iv_len)?);
+    let (len, data) = unsafe {
+        let len = step.begin_with(given(work.packet.iv, step.iv_len)?, &mut block);
         work.copy_around(region);
-        work.data(region)
+        (len, work.data(region))
     };
+    let iv = &block[..len];
     let key = step.key.as_ref().ok_or(Status::Argument)?;
     if let (Key::KasumiF8(key), false) = (key, region.bits == 8 * region.len) {
         let start = iv.first_chunk().and_then(F8Start::new).ok_or(Status::Argument)?;
@@ -147,11 +144,11 @@ unsafe fn chained<'a>(work: &Work<'a>, clear: usize, list: &mut Vec<Operation<'a
     if work.packet.tag.is_null() || work.packet.tag_at < work.packet.length {
         return Err(Status::Argument);
     }
-    let mut iv = [0; LONGEST_IV];
-    let iv = &mut iv[..cipher.iv_len];
+    let mut block = [0; LONGEST_IV];
     // SAFETY: as the caller says; the tag does not begin in the span.
     unsafe {
-        iv.copy_from_slice(given(work.packet.iv, cipher.iv_len)?);
+        let len = cipher.begin_with(given(work.packet.iv, cipher.iv_len)?, &mut block);
+        let iv = &block[..len];
         if auth.forward {
             each!(key.as_cipher: AesCbc, AesCtr => |key| {
                 put(list, || Operation::encrypt_then_mac(key, iv, mac, clear, work.data(whole)))

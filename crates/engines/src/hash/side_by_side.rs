@@ -363,6 +363,13 @@ unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
     zeroize::optimization_barrier(words);
 }
 
+/// The function of a [`PairKernel`]. A row with wider lanes calls it as a pointer of which the compiler knows nothing. The processor's own
+/// rounds of SHA have no VEX form: on Intel's processors each of them waits for some 50 ns while the upper part of a vector register is in use, as
+/// it is where a wider row has taken these rounds into its own code. Before a call the compiler clears those parts. `inline(never)` does
+/// not reach through [`PairKernel::fold`], which has no features.
+pub(crate) type FoldPair<S, const BLOCK: usize> =
+    unsafe fn(&mut [S; 2], [&[[u8; BLOCK]]; 2], [&[[u8; BLOCK]]; 2]);
+
 /// A compression function for two interleaved messages. It suits instructions that hold one message in a
 /// register and wait for their own results.
 pub(crate) trait PairKernel<S, const BLOCK: usize> {

@@ -8,12 +8,11 @@ use der::{Decode, Encode};
 use millstream_cpu::Features;
 use millstream_publickey::rsa::Components;
 use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
-use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{Found, Key, Kind, PublicKey, Secret, bad, post_quantum, publickey_error};
 use crate::error::Error;
-use crate::keyset::Wiped;
+use crate::json::{self, Members};
 
 /// The members of a key of RSA, in the order of PKCS#1.
 const RSA_MEMBERS: [&str; 8] = ["n", "e", "d", "p", "q", "dp", "dq", "qi"];
@@ -29,12 +28,13 @@ const CURVES: [(Kind, &str); 5] = [
 
 /// Reads a key. A symmetric one is of AES where its length or `alg` does not say otherwise.
 pub(super) fn read(features: Features, text: &[u8]) -> Result<Found, Error> {
-    let parsed = serde_json::from_slice(text).map_err(|error| bad(format!("no JSON Web Key: {error}")))?;
-    let Wiped(jwk) = &Wiped(parsed);
-    match jwk["kty"].as_str() {
+    let jwk: Members<'_> =
+        serde_json::from_slice(text).map_err(|error| bad(format!("no JSON Web Key: {error}")))?;
+    let jwk = &jwk;
+    match json::text(jwk, "kty").as_deref() {
         Some("oct") => {
             let secret = member(jwk, "k")?;
-            let is_hmac = jwk["alg"].as_str().is_some_and(|alg| alg.starts_with("HS"));
+            let is_hmac = json::text(jwk, "alg").is_some_and(|alg| alg.starts_with("HS"));
             let kind = if is_hmac || ![16, 24, 32].contains(&secret.len()) { Kind::Hmac } else { Kind::Aes };
             Key::new(features, kind, &secret).map(Found::Key)
         }
@@ -46,8 +46,8 @@ pub(super) fn read(features: Features, text: &[u8]) -> Result<Found, Error> {
     }
 }
 
-fn read_curve(features: Features, jwk: &Value) -> Result<Found, Error> {
-    let name = jwk["crv"].as_str().unwrap_or("none");
+fn read_curve(features: Features, jwk: &Members<'_>) -> Result<Found, Error> {
+    let name = json::text(jwk, "crv").unwrap_or_else(|| "none".into());
     let known = CURVES.iter().find(|(_, known)| *known == name);
     let (kind, _) =
         known.ok_or_else(|| bad(format!("a JSON Web Key of the curve {name}, which is not known here")))?;
@@ -56,7 +56,7 @@ fn read_curve(features: Features, jwk: &Value) -> Result<Found, Error> {
         None => member(jwk, "x")?.to_vec(),
     };
     let public = PublicKey::new(features, *kind, &point)?;
-    if jwk.get("d").is_none() {
+    if !jwk.contains_key("d") {
         return Ok(Found::Public(public));
     }
     let key = Key::new(features, *kind, &member(jwk, "d")?)?;
@@ -66,8 +66,8 @@ fn read_curve(features: Features, jwk: &Value) -> Result<Found, Error> {
     Ok(Found::Key(key))
 }
 
-fn read_rsa(features: Features, jwk: &Value) -> Result<Found, Error> {
-    let is_private = jwk.get("d").is_some();
+fn read_rsa(features: Features, jwk: &Members<'_>) -> Result<Found, Error> {
+    let is_private = jwk.contains_key("d");
     let count = if is_private { 8 } else { 2 };
     let members: Vec<Secret> =
         RSA_MEMBERS[..count].iter().map(|name| member(jwk, name)).collect::<Result<_, _>>()?;
@@ -84,13 +84,10 @@ fn read_rsa(features: Features, jwk: &Value) -> Result<Found, Error> {
     PublicKey::new(features, Kind::Rsa, der).map(Found::Public)
 }
 
-fn member(jwk: &Value, name: &str) -> Result<Secret, Error> {
-    let text = jwk[name].as_str().ok_or_else(|| bad(format!("a JSON Web Key without {name}")))?;
-    let mut bytes = Zeroizing::new(vec![0; text.len()]);
-    let decoded = Base64UrlUnpadded::decode(text, &mut bytes);
-    let len = decoded.map_err(|_| bad(format!("a JSON Web Key whose {name} is not base64url")))?.len();
-    bytes.truncate(len);
-    Ok(bytes)
+fn member(jwk: &Members<'_>, name: &str) -> Result<Secret, Error> {
+    let value = jwk.get(name).ok_or_else(|| bad(format!("a JSON Web Key without {name}")))?;
+    json::decoded::<Base64UrlUnpadded>(value)
+        .ok_or_else(|| bad(format!("a JSON Web Key whose {name} is not base64url")))
 }
 
 /// Writes a secret or private key.

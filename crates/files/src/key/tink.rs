@@ -6,12 +6,11 @@ use std::fmt::Write;
 
 use base64ct::{Base64, Encoding};
 use millstream_cpu::Features;
-use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{Key, Kind, Secret, bad};
 use crate::error::Error;
-use crate::keyset::{Field, Fields, Wiped};
+use crate::keyset::{Keyset, put_varint};
 
 /// The types of keys, and the number of the field that holds the secret.
 const TYPES: [(Kind, &str, &str, u64); 4] = [
@@ -31,27 +30,16 @@ pub(super) fn is_keyset(text: &[u8]) -> bool {
 
 /// Reads the primary key of a cleartext keyset.
 pub(super) fn read(features: Features, text: &[u8]) -> Result<Key, Error> {
-    let parsed = serde_json::from_slice(text).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
-    let Wiped(keyset) = &Wiped(parsed);
-    let primary = keyset["primaryKeyId"].as_u64();
-    let entries = keyset["key"].as_array().map_or(&[][..], Vec::as_slice);
-    let is_primary = |entry: &&Value| entry["keyId"].as_u64() == primary && entry["status"] == "ENABLED";
-    let entry = entries.iter().find(is_primary);
-    let data = &entry.ok_or_else(|| bad("a keyset whose primary key is not enabled"))?["keyData"];
-    let given = data["typeUrl"].as_str().unwrap_or("none");
-    let known = TYPES.iter().find(|(_, url, ..)| *url == given);
+    let keyset = Keyset::read(text)?;
+    let entry = &keyset.keys[keyset.primary];
+    let known = TYPES.iter().find(|(_, url, ..)| *url == entry.type_url());
     let (kind, _, _, secret) = known.ok_or_else(|| {
         bad(format!(
-            "a key of Tink's type {given}; AesGcmKey, AesSivKey, HmacKey and Ed25519PrivateKey are known here"
+            "a key of Tink's type {}; AesGcmKey, AesSivKey, HmacKey and Ed25519PrivateKey are known here",
+            entry.type_url()
         ))
     })?;
-    let value = data["value"].as_str().and_then(|text| Base64::decode_vec(text).ok()).map(Zeroizing::new);
-    let value = value.ok_or_else(|| bad("a keyset whose key is not base64"))?;
-    let found = Fields(&value).find_map(|field| match field? {
-        (number, Field::Bytes(bytes)) if number == *secret => Some(bytes),
-        _ => None,
-    });
-    Key::new(features, *kind, found.ok_or_else(|| bad("a keyset whose key can't be understood"))?)
+    Key::new(features, *kind, &entry.field(*secret)?)
 }
 
 /// Writes a keyset with one key and no prefix of its own.
@@ -87,6 +75,6 @@ pub(super) fn write(features: Features, key: &Key) -> Result<Secret, Error> {
 /// Puts a field of bytes at the end of a message.
 fn put(message: &mut Vec<u8>, number: u64, bytes: &[u8]) {
     message.push((number << 3 | 2) as u8);
-    crate::keyset::put_varint(message, bytes.len());
+    put_varint(message, bytes.len());
     message.extend_from_slice(bytes);
 }

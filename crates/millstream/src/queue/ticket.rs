@@ -25,6 +25,26 @@ impl Ticket {
         (self.0 >> 32) as u32
     }
 
+    /// Returns a number below the queue's depth that no other operation in flight has: the place in a table of who waits for what.
+    ///
+    /// ```
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let mut names = vec![""; queue.depth()];
+    /// for name in ["one", "two"] {
+    ///     names[queue.submit(Request::null())?.index()] = name;
+    /// }
+    /// while let Some(done) = queue.wait() {
+    ///     println!("{} has ended", names[done.ticket.index()]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.slot() as usize
+    }
+
     /// Returns the ticket as a number, for faces in other languages. The lower half is below the queue's depth, and no
     /// two operations in flight have the same number.
     #[inline(always)]

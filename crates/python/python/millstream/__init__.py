@@ -19,12 +19,13 @@ from typing import Any, Iterable, List, Optional, TypeVar, Union
 
 from . import _millstream
 from ._millstream import Array, AuthenticationError, ChunkedArray, ServiceError, caps, hashes, threads
+from .objects import Message, decrypt_file, encrypt_file, new, new_hmac
 
 __all__ = [
-    "Aead", "Array", "AuthenticationError", "ChunkedArray", "Fernet", "Fpe", "Hmac", "Isolated", "Keyset", "ServiceError", "Siv",
-    "caps", "crc32c", "digest",
+    "Aead", "Array", "AuthenticationError", "ChunkedArray", "Fernet", "Fpe", "Hmac", "Isolated", "Keyset", "Message", "Queue", "ServiceError",
+    "Siv", "caps", "crc32c", "decrypt_file", "digest", "encrypt_file",
     "fernet_decrypt", "fernet_encrypt", "fpe_decrypt", "fpe_encrypt", "gcm_siv_open", "gcm_siv_seal", "hashes", "hmac", "hmac_many",
-    "hmac_md5", "hmac_sha1", "hmac_sha224", "hmac_sha256", "hmac_sha384", "hmac_sha512", "md5", "open", "seal", "sha1", "sha224",
+    "hmac_md5", "hmac_sha1", "hmac_sha224", "hmac_sha256", "hmac_sha384", "hmac_sha512", "md5", "new", "new_hmac", "open", "seal", "sha1", "sha224",
     "sha256", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "sha512", "sha512_256", "siv_open", "siv_seal", "threads",
 ]
 
@@ -153,13 +154,8 @@ class Keyset:
     """
 
     def __init__(self, text: Union[str, bytes]) -> None:
-        from . import _tink
-
-        keys, primary = _tink.read(text)
-        self.deterministic = all(algorithm == "aes-siv" for _, _, algorithm, _ in keys)
-        if not self.deterministic and any(algorithm == "aes-siv" for _, _, algorithm, _ in keys):
-            raise ValueError("the keyset has deterministic keys and others: keep them in two")
-        self._keys = _millstream.KeysetKey(keys, primary)
+        self._keys = _millstream.KeysetKey(text.encode() if isinstance(text, str) else text)
+        self.deterministic = self._keys.deterministic
 
     def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
         if nonce is not None:
@@ -405,3 +401,5 @@ hmac_sha224 = _hmac_named("hmac_sha224", "sha224")
 hmac_sha256 = _hmac_named("hmac_sha256", "sha256")
 hmac_sha384 = _hmac_named("hmac_sha384", "sha384")
 hmac_sha512 = _hmac_named("hmac_sha512", "sha512")
+
+from .queue import Queue  # noqa: E402  (it uses the functions above)

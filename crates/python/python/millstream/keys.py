@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import Any, Optional
 
 __all__ = ["load", "made"]
 
 
-def made(kind: str, name: str) -> Any:
-    """Return the key of a class of :mod:`millstream`, from its file; an ``Isolated`` is attached to, and has no file."""
+def made(kind: str, name: str, alphabet: Optional[str] = None) -> Any:
+    """Return the key of a class of :mod:`millstream`, from its file; an ``Isolated`` is attached to, and has no file. ``alphabet`` is for
+    the class ``Fpe``."""
     import millstream
 
-    return millstream.Isolated(name) if kind == "Isolated" else getattr(millstream, kind)(load(name))
+    if kind == "Isolated":
+        return millstream.Isolated(name)
+    return getattr(millstream, kind)(load(name), *([] if alphabet is None else [alphabet]))
 
 
 def load(name: str) -> bytes:

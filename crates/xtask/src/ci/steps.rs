@@ -24,7 +24,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     suites.splice(LONG_TESTS.len()..LONG_TESTS.len(), [EXAMPLES, WITHIN, OF_TASKS].map(str::to_owned));
     suites.extend(general);
     let deep = pipeline.deep;
-    suites::run(pipeline, suites, |name| {
+    suites::run(pipeline, suites::OF_TESTS, suites, |name| {
         let of_cargo = |arguments: &[&str]| {
             let mut cargo = command("cargo", arguments);
             cargo.env(STACK.0, STACK.1);
@@ -186,17 +186,20 @@ pub fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     let mut suites = suites::of("tests")?;
     // These are long, and wait for nothing.
     suites.splice(0..0, under.iter().map(|(name, _)| name.clone()));
-    suites::run(pipeline, suites, |suite| match under.iter().find(|(name, _)| name == suite) {
-        Some((_, libcrypto)) => {
-            let provider = ["--package", "millstream-provider", "--lib", "--tests"];
-            let mut tests = command("cargo", &[&["test", ALL, "--profile", CHECKED], &provider[..]].concat());
-            tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
-            tests
-        }
-        None => {
-            let mut tests = command("cargo", &[TESTS_OF_PROGRAMS, &["--test", suite]].concat());
-            tests.args(&left_out);
-            tests
+    suites::run(pipeline, suites::OF_PROGRAMS, suites, |suite| {
+        match under.iter().find(|(name, _)| name == suite) {
+            Some((_, libcrypto)) => {
+                let provider = ["--package", "millstream-provider", "--lib", "--tests"];
+                let mut tests =
+                    command("cargo", &[&["test", ALL, "--profile", CHECKED], &provider[..]].concat());
+                tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
+                tests
+            }
+            None => {
+                let mut tests = command("cargo", &[TESTS_OF_PROGRAMS, &["--test", suite]].concat());
+                tests.args(&left_out);
+                tests
+            }
         }
     })
 }

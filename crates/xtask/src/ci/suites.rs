@@ -13,8 +13,11 @@ use super::pipeline::Pipeline;
 use super::times::processor_time_within;
 use crate::run::{at, root};
 
-/// The suites that run at a time. A processor is enough for two, and more of them would make limits of time fail.
-const AT_ONCE: usize = 2;
+/// The suites of tests that run at a time. A processor is enough for two, and more of them would make limits of time fail.
+pub const OF_TESTS: usize = 2;
+
+/// The same of suites of real programs, which wait for these and for each other a third of the time.
+pub const OF_PROGRAMS: usize = 3;
 
 /// The suites that take longest, which begin first so that none of them is left at the end.
 const LONG: &[&str] = &["sparc", "pkcs11", "clients", "sandbox", "store", "trace"];
@@ -42,12 +45,13 @@ pub fn of(folder: &str) -> Result<Vec<String>, String> {
     Ok(suites)
 }
 
-/// Runs a command for each suite, passes the output of each on when it has ended, and counts its tests.
+/// Runs a command for each suite, so many `at_once`, passes the output of each on when it has ended, and counts its tests.
 ///
 /// # Errors
 /// Names the suites that failed.
 pub fn run(
     pipeline: &mut Pipeline,
+    at_once: usize,
     suites: Vec<String>,
     command: impl Fn(&str) -> Command + Sync,
 ) -> Result<(), String> {
@@ -82,7 +86,7 @@ pub fn run(
             }
         }
     };
-    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
     let (_, failed) = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     if failed.is_empty() { Ok(()) } else { Err(format!("suites that failed: {}", failed.join(", "))) }
 }
@@ -130,7 +134,7 @@ mod tests {
             shell
         };
         let all = || ["echo 'test result: ok. 3 passed; x'", "exit 1", "echo 'SKIPPED no such thing'"];
-        let result = run(&mut pipeline, all().map(str::to_owned).into(), shell);
+        let result = run(&mut pipeline, OF_TESTS, all().map(str::to_owned).into(), shell);
         assert_eq!(result, Err("suites that failed: exit 1".to_owned()));
         assert_eq!((pipeline.passed, &*pipeline.skipped), (3, &["SKIPPED no such thing".to_owned()][..]));
     }

@@ -68,10 +68,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-str0m", &["millstream"]),
     ("millstream-dpdk", &["millstream"]),
     ("millstream-esp", &["millstream"]),
-    ("millstream-columns", &["millstream"]),
+    ("millstream-columns", &["millstream", "millstream-files"]),
     ("millstream-tables", &["millstream-columns"]),
     ("millstream-datafusion", &["millstream", "millstream-columns"]),
-    ("millstream-python", &["millstream", "millstream-columns"]),
+    ("millstream-python", &["millstream", "millstream-columns", "millstream-files"]),
     (
         "millstream-cli",
         &[

@@ -1,6 +1,8 @@
 //! `millstream columns`: tables whose columns are hashed, sealed and opened.
 
 #[cfg(feature = "tables")]
+mod digits;
+#[cfg(feature = "tables")]
 mod work;
 
 use std::path::PathBuf;
@@ -11,7 +13,7 @@ use crate::commands::{Context, pages};
 use crate::error::Error;
 use crate::tokens::pins::UserPin;
 
-/// Hash, seal and open columns of tables
+/// Hash, seal, encrypt and open columns of tables
 ///
 /// Reads a table in Parquet, Arrow or CSV, replaces the columns that are named, value by value, and writes it again; the others stay as they
 /// are. The output appears whole or not at all.
@@ -27,6 +29,8 @@ enum Action {
     Hash(Hash),
     Seal(Seal),
     Open(Open),
+    Encrypt(Encrypt),
+    Decrypt(Decrypt),
 }
 
 /// Hash each value, or with a key authenticate it
@@ -82,10 +86,53 @@ struct Open {
     table: Table,
 }
 
+/// Encrypt each value to another of the same alphabet and length
+///
+/// A number of a card becomes another number of 16 digits, with FF1. Equal values have equal results under one tweak, so that tables can be
+/// joined by them. Nothing tells afterwards if a value was changed. A value needs so many characters that there are a million of its kind.
+#[derive(Args)]
+struct Encrypt {
+    #[command(flatten)]
+    digits: Digits,
+}
+
+/// Decrypt values that encrypt has made
+///
+/// With another key, alphabet or tweak the results are other values, and nothing tells.
+#[derive(Args)]
+struct Decrypt {
+    #[command(flatten)]
+    digits: Digits,
+}
+
+/// The key and the parameters of FF1, and the table.
+#[derive(Args)]
+struct Digits {
+    #[command(flatten)]
+    key: Key,
+    /// The characters that values are of, each once [default: 0123456789]
+    #[arg(long, value_name = "CHARACTERS", conflicts_with = "radix")]
+    alphabet: Option<String>,
+    /// The number of characters, of the decimal digits and then the letters from a to z
+    #[arg(long, value_name = "2-36", value_parser = clap::value_parser!(u8).range(2..=36))]
+    radix: Option<u8>,
+    /// Encrypt under this text, which is no secret and is needed again, as the name of the column
+    #[arg(long, value_name = "TEXT", conflicts_with = "tweak_column")]
+    tweak: Option<String>,
+    /// Encrypt each value under the value of this column in the same row, of type text
+    #[arg(long, value_name = "COLUMN")]
+    tweak_column: Option<String>,
+    /// Put null in the place of a value with other characters, or with too few
+    #[arg(long)]
+    null_failed: bool,
+    #[command(flatten)]
+    table: Table,
+}
+
 /// The cipher, its key, and the associated data.
 #[derive(Args)]
 struct Cipher {
-    /// The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key is for]
+    /// The cipher: aes-gcm, chacha20-poly1305, xaes-256-gcm, aes-gcm-siv or aes-siv [default: aes-gcm, or what the isolated key or the keyset is for]
     #[arg(short = 'a', long, value_name = "CIPHER")]
     algorithm: Option<String>,
     #[command(flatten)]
@@ -101,7 +148,7 @@ struct Cipher {
 /// A key: in a file, or in the service.
 #[derive(Args)]
 struct Key {
-    /// The file whose bytes are the key, as millstream keygen makes it
+    /// The file whose bytes are the key, as millstream keygen makes it, or to seal and open a keyset of Tink
     #[arg(short = 'k', long, visible_alias = "key", value_name = "KEYFILE", conflicts_with = "isolated")]
     key_file: Option<PathBuf>,
     /// A key in a token of the service, where it stays: TOKEN/LABEL, or LABEL
@@ -158,6 +205,8 @@ impl Command {
             Action::Hash(hash) => hash.run(context),
             Action::Seal(seal) => seal.run(context),
             Action::Open(open) => open.run(context),
+            Action::Encrypt(encrypt) => encrypt.digits.run::<false>(context),
+            Action::Decrypt(decrypt) => decrypt.digits.run::<true>(context),
         }
     }
 

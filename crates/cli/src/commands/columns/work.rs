@@ -3,9 +3,13 @@
 use std::io::BufWriter;
 use std::path::Path;
 
+use millstream::cwq::Algorithm;
 use millstream::hash;
 use millstream::isolated::Attach;
-use millstream_columns::{Aead, ArrayData, Encoding, Hmac, Isolated, OnError, Parameter, Siv, digest};
+use millstream_columns::{
+    Aead, ArrayData, Encoding, Hmac, Isolated, Keyset, OnError, Parameter, Siv, digest,
+};
+use millstream_files::keyset;
 use millstream_tables::{self as tables, Aad, Change, Format, Function, Reading, Values, Writing};
 
 use super::{Cipher, Form, Hash, Key, Open, Seal, Table};
@@ -20,10 +24,14 @@ use crate::secret;
 /// The cipher whose results are equal for equal values.
 const SIV: &str = "aes-siv";
 
+/// The most bytes of a key for a cipher. Every keyset has more.
+const MOST_KEY_BYTES: usize = 64;
+
 /// A key for sealing and opening.
 enum Sealer {
     Aead(Aead),
     Siv(Siv),
+    Keyset(Keyset),
     Isolated(Box<Isolated>),
 }
 
@@ -86,6 +94,7 @@ impl Sealer {
         match self {
             Sealer::Aead(key) => key.seal(column, &how),
             Sealer::Siv(key) => key.seal(column, aad, encoding),
+            Sealer::Keyset(keys) => keys.seal(column, aad, encoding),
             Sealer::Isolated(key) => key.seal(column, &how),
         }
     }
@@ -98,6 +107,7 @@ impl Sealer {
         match self {
             Sealer::Aead(key) => key.open(column, how),
             Sealer::Siv(key) => key.open(column, how),
+            Sealer::Keyset(keys) => keys.open(column, how),
             Sealer::Isolated(key) => key.open(column, how),
         }
     }
@@ -120,15 +130,17 @@ impl Cipher {
             }
             return self.key.attach(name, hash::Hash::Sha256).map(|key| Sealer::Isolated(Box::new(key)));
         }
+        let Some((path, bytes)) = self.key.bytes(context)? else { return Err(no_key()) };
+        if bytes.len() > MOST_KEY_BYTES && keyset::is_keyset(&bytes) {
+            if self.algorithm.is_some() {
+                return Err(Error::Usage("-k: the keyset says what its keys are for; leave out -a".into()));
+            }
+            return Keyset::from_tink(&bytes).map(Sealer::Keyset).map_err(|error| Error::secret(path, error));
+        }
         let ciphers = millstream_columns::Cipher::ALL;
         let known: Vec<&str> =
             ciphers.map(millstream_columns::Cipher::name).into_iter().chain([SIV]).collect();
         let at = named(&known, self.algorithm.as_deref().unwrap_or(known[0]), "cipher")?;
-        let Some((path, bytes)) = self.key.bytes(context)? else {
-            return Err(Error::Usage(
-                "a key is needed; name its file with -k, or a key of the service with --isolated".into(),
-            ));
-        };
         let key = match ciphers.get(at) {
             Some(cipher) => Aead::new(*cipher, &bytes).map(Sealer::Aead),
             None => Siv::new(&bytes).map(Sealer::Siv),
@@ -137,9 +149,13 @@ impl Cipher {
     }
 }
 
+pub(super) fn no_key() -> Error {
+    Error::Usage("a key is needed; name its file with -k, or a key of the service with --isolated".into())
+}
+
 impl Key {
     /// Reads the key file, if one is named.
-    fn bytes(&self, context: &Context) -> Result<Option<(&Path, secret::Secret)>, Error> {
+    pub(super) fn bytes(&self, context: &Context) -> Result<Option<(&Path, secret::Secret)>, Error> {
         let Some(path) = &self.key_file else { return Ok(None) };
         let (bytes, warning) = secret::key_file(path)?;
         warning.into_iter().for_each(|warning| context.warn(warning));
@@ -148,9 +164,18 @@ impl Key {
 
     /// Loads a key of a token in the service.
     fn attach(&self, name: &str, hash: hash::Hash) -> Result<Isolated, Error> {
-        let options = Attach { socket: self.socket.clone(), ..Attach::default() };
-        Isolated::attach(&options, name, &self.pin.get()?, hash)
+        Isolated::attach(&self.service(), name, &self.pin.get()?, hash)
             .map_err(|error| Error::Key(error.to_string()))
+    }
+
+    /// Loads a key of a token in the service for an algorithm.
+    pub(super) fn attach_for(&self, name: &str, algorithm: Algorithm) -> Result<Isolated, Error> {
+        Isolated::attach_for(&self.service(), name, &self.pin.get()?, algorithm)
+            .map_err(|error| Error::Key(error.to_string()))
+    }
+
+    fn service(&self) -> Attach {
+        Attach { socket: self.socket.clone(), ..Attach::default() }
     }
 }
 
@@ -165,7 +190,7 @@ impl Form {
 }
 
 /// The open input, the output, and what is said of them.
-struct Ends<'a> {
+pub(super) struct Ends<'a> {
     table: &'a Table,
     name: String,
     bytes: Option<u64>,
@@ -175,7 +200,7 @@ struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
-    fn open(table: &'a Table, key: &Key) -> Result<Self, Error> {
+    pub(super) fn open(table: &'a Table, key: &Key) -> Result<Self, Error> {
         let delimiter = u8::try_from(table.delimiter).ok().filter(u8::is_ascii);
         let delimiter =
             delimiter.ok_or_else(|| Error::Usage("--delimiter: give a character of ASCII".into()))?;
@@ -202,7 +227,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Writes the table with its columns changed.
-    fn rewrite<'f>(
+    pub(super) fn rewrite<'f>(
         mut self,
         function: &'f Function<'f>,
         adapt: impl FnOnce(&mut Change<'f>),

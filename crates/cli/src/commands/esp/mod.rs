@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use millstream::isolated::Attach;
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -63,6 +65,9 @@ struct Run {
     /// The file with associations and policies; others may be added later
     #[arg(long, value_name = "FILE")]
     sa: Option<PathBuf>,
+    /// Take the associations and policies that a daemon of IKE has given to the kernel, and follow their changes
+    #[arg(long, conflicts_with = "sa")]
+    from_kernel: bool,
     /// The folder that has the sequence numbers of keys [default: the file's name with .state behind it]
     #[arg(long, value_name = "FOLDER", required_unless_present = "sa")]
     state: Option<PathBuf>,
@@ -75,6 +80,10 @@ struct Run {
     /// The longest outer packet, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(700..=65535))]
     mtu: u16,
+    /// The narrowest path that messages of ICMP are believed about, in bytes of outer packets; with 0 none is believed, and routers may
+    /// cut packets
+    #[arg(long, value_name = "BYTES", default_value_t = 1280, value_parser = least_path_mtu())]
+    least_path_mtu: u16,
     /// The seconds after which a keep-alive is sent where nothing else was; 0 for none
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     keepalive: u16,
@@ -90,6 +99,14 @@ struct Run {
     socket: Option<PathBuf>,
     #[command(flatten)]
     at: At,
+}
+
+/// Returns the reader of `--least-path-mtu`: 0, or the bytes that a host of IPv4 takes (RFC 791).
+fn least_path_mtu() -> impl TypedValueParser<Value = u16> {
+    clap::value_parser!(u16).try_map(|bytes| match bytes {
+        1..576 => Err("a path takes 576 bytes at least, and 0 stands for no belief in ICMP"),
+        _ => Ok(bytes),
+    })
 }
 
 /// The keys that a service holds for a data plane.
@@ -114,15 +131,19 @@ impl Run {
         let options = Options {
             tun: self.tun,
             file: self.sa,
+            from_kernel: self.from_kernel,
             state,
             control: self.at.path()?,
             workers: self.workers.into(),
             mtu: self.mtu.into(),
+            least_path_mtu: (self.least_path_mtu > 0).then(|| self.least_path_mtu.into()),
             keepalive: (self.keepalive > 0).then(|| Duration::from_secs(self.keepalive.into())),
             follows: self.follow_peers,
             service,
         };
-        esp::run(&options, &|what| context.say(what))
+        let context = context.clone();
+        let say: esp::Say = Arc::new(move |what| context.say(what));
+        esp::run(&options, &say)
     }
 }
 

@@ -18,9 +18,9 @@ This command needs a millstream that was built with the feature tables, as those
         "KEYS",
         "-k KEYFILE
   The key's bytes, as millstream keygen writes them: 16, 24 or 32 for aes-gcm, 32 for chacha20-poly1305 and xaes-256-gcm, 16 or 32 for aes-gcm-siv, 32, \
-48 or 64 for aes-siv, any number for hash.
+48 or 64 for aes-siv, 16, 24 or 32 to encrypt, any number for hash. To seal and open it may also be a keyset of Tink in the clear, as JSON: its primary key seals, the first five bytes of a value name the key, and each enabled key opens what it has sealed, so that keys can be replaced while values of the old one are still there. A keyset of AesSivKey is deterministic; AesGcmKey, AesGcmSivKey and ChaCha20Poly1305Key are the others.
 --isolated NAME
-  A key in a token of the service: aes or chacha20-poly1305 to seal and open, hmac to hash. It never leaves its worker.
+  A key in a token of the service: aes, aes-siv or chacha20-poly1305 to seal and open, hmac to hash, aes to encrypt. It never leaves its worker.
 
 Up to 2^32 values may be sealed with one key of aes-gcm, and any number with xaes-256-gcm.",
     ),
@@ -40,6 +40,10 @@ Up to 2^32 values may be sealed with one key of aes-gcm, and any number with xae
   millstream keygen -o key 32
   millstream columns seal --column ssn --aad-column id -k key people.parquet sealed.parquet
   millstream columns open --column ssn --aad-column id -k key sealed.parquet people.parquet
-  millstream columns hash --column email -k key people.csv tokens.csv",
+  millstream columns hash --column email -k key people.csv tokens.csv
+
+Numbers of cards that stay numbers of 16 digits:
+
+  millstream columns encrypt --column card --tweak orders.card -k key orders.csv encrypted.csv",
     ),
 ];

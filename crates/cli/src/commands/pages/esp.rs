@@ -17,11 +17,21 @@ An association whose src is an address of this machine seals, one whose dst is o
 association that fits it. Without replay-window a window has 64 packets. The file must not be readable by everyone.",
     ),
     (
+        "ASSOCIATIONS OF A DAEMON",
+        "With --from-kernel associations and policies are those that a daemon of IKE has given to the kernel, as they come and go. What is not there is refused by its \
+name and counted as not_followed. This needs CAP_NET_ADMIN in the network namespace. The daemon should install no policies for them, and make new keys by time, because the kernel does not see the packets.",
+    ),
+    (
         "SEQUENCE NUMBERS",
         "No number is used twice under one key, also by a process that is started again after it was killed: it would give plaintext and the means to forge away. \
 Numbers are reserved a million at a time, in a file of the folder that --state names, before the first of them is used; a new process begins behind \
 them. The folder belongs to the keys. Keep it with them, and never bring an old copy of it back while its keys are in use. One process at a time uses a \
 folder. The highest number that was accepted is there, too, and is written each second.",
+    ),
+    (
+        "PATH MTU",
+        "A packet that may not be cut and does not fit is answered with 'fragmentation needed' or 'packet too big', and the length that fits. Routers tell narrower paths by \
+ICMP, which anybody can forge. So a message counts only if it quotes a packet that was lately sent to that peer, it makes no path narrower than --least-path-mtu, and it is forgotten after ten minutes.",
     ),
     (
         "SIGNALS",

@@ -1,50 +1,28 @@
-//! Tink's cleartext JSON keysets, as far as they hold AES-GCM-HKDF streaming keys.
+//! Keysets of AES-GCM-HKDF streaming keys.
 //!
-//! Ref. tink.proto (`Keyset`), aes_gcm_hkdf_streaming.proto (`AesGcmHkdfStreamingKey`); the wire
-//! format of protocol buffers, protobuf.dev/programming-guides/encoding.
+//! Ref. aes_gcm_hkdf_streaming.proto (`AesGcmHkdfStreamingKey`).
 
 use std::fmt::Write;
 
 use base64ct::{Base64, Encoding};
 use millstream_engines::hash::Hash;
-use serde_json::Value;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
+use super::{Entry, Field, Fields, Keyset, bad, not_understood, put_varint};
 use crate::error::Error;
 use crate::tink::{Key, Parameters};
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
-
-/// Returns true when a key file is a keyset rather than a bare key.
-pub fn is_keyset(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_start().starts_with(b"{") && bytes.len() != 32
-}
 
 /// Returns the enabled keys of a keyset, the primary one first.
 ///
 /// # Errors
 /// [`Error::Keyset`] when it is not a cleartext keyset of streaming keys with an enabled primary.
 pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
-    let parsed = serde_json::from_slice(json).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
-    let Wiped(keyset) = &Wiped(parsed);
-    if keyset.get("encryptedKeyset").is_some() {
-        return Err(bad("an encrypted keyset; write it out in clear text first (tinkey convert-keyset)"));
-    }
-    let primary = keyset["primaryKeyId"].as_u64().ok_or_else(|| bad("a keyset without primaryKeyId"))?;
-    let entries = keyset["key"].as_array().ok_or_else(|| bad("a keyset without keys"))?;
-    let mut keys = Vec::new();
-    for entry in entries.iter().filter(|entry| entry["status"] == "ENABLED") {
-        let key = parse_entry(entry)?;
-        if entry["keyId"].as_u64() == Some(primary) {
-            keys.insert(0, (true, key));
-        } else {
-            keys.push((false, key));
-        }
-    }
-    match keys.first() {
-        Some((true, _)) => Ok(keys.into_iter().map(|(_, key)| key).collect()),
-        _ => Err(bad("a keyset whose primary key is not enabled")),
-    }
+    let Keyset { keys, primary } = Keyset::read(json)?;
+    let mut keys = keys.iter().map(parse_entry).collect::<Result<Vec<_>, _>>()?;
+    keys[..=primary].rotate_right(1);
+    Ok(keys)
 }
 
 /// The room for a generated keyset, so that no copy of its key stays behind when the text grows.
@@ -89,48 +67,12 @@ fn message(parameters: &Parameters, secret: &[u8]) -> Zeroizing<Vec<u8>> {
     message
 }
 
-pub(crate) fn put_varint(message: &mut Vec<u8>, mut value: usize) {
-    while value >= 0x80 {
-        message.push(value as u8 | 0x80);
-        value >>= 7;
+fn parse_entry(entry: &Entry<'_>) -> Result<Key, Error> {
+    if entry.type_url() != TYPE_URL {
+        let given = entry.type_url();
+        return Err(bad(format!("a key of type {given}; this command uses {TYPE_URL}")));
     }
-    message.push(value as u8);
-}
-
-/// A document whose strings are keys, which are zeroised on drop.
-pub(crate) struct Wiped(pub(crate) Value);
-
-impl Drop for Wiped {
-    fn drop(&mut self) {
-        wipe(&mut self.0);
-    }
-}
-
-fn wipe(value: &mut Value) {
-    match value {
-        Value::String(text) => text.zeroize(),
-        Value::Array(values) => values.iter_mut().for_each(wipe),
-        Value::Object(fields) => fields.values_mut().for_each(wipe),
-        _ => {}
-    }
-}
-
-fn bad(why: impl Into<String>) -> Error {
-    Error::Keyset(why.into())
-}
-
-fn parse_entry(entry: &Value) -> Result<Key, Error> {
-    let data = &entry["keyData"];
-    match data["typeUrl"].as_str() {
-        Some(TYPE_URL) => {}
-        other => {
-            let given = other.unwrap_or("none");
-            return Err(bad(format!("a key of type {given}; this command uses {TYPE_URL}")));
-        }
-    }
-    let value = data["value"].as_str().and_then(|text| Base64::decode_vec(text).ok());
-    let value = value.map(Zeroizing::new).ok_or_else(|| bad("a key that is not base64"))?;
-    parse_key(&value).ok_or_else(|| bad("a key that can't be understood"))?
+    parse_key(&entry.message()?).ok_or_else(not_understood)?
 }
 
 /// Parses `AesGcmHkdfStreamingKey`: version = 1, params = 2, key_value = 3.
@@ -172,59 +114,6 @@ fn parse_parameters(message: &[u8]) -> Option<Parameters> {
     })
 }
 
-pub(crate) enum Field<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
-
-/// An iterator over the fields of a message: varints and length-delimited ones, the only kinds in a keyset.
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
-
-impl<'a> Iterator for Fields<'a> {
-    /// The number and value of a field, or none where the message is damaged.
-    type Item = Option<(u64, Field<'a>)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let field = self.field();
-        if field.is_none() {
-            self.0 = &[];
-        }
-        Some(field)
-    }
-}
-
-impl<'a> Fields<'a> {
-    fn field(&mut self) -> Option<(u64, Field<'a>)> {
-        let key = self.varint()?;
-        match key & 7 {
-            0 => Some((key >> 3, Field::Number(self.varint()?))),
-            2 => {
-                let len = usize::try_from(self.varint()?).ok()?;
-                let (bytes, rest) = self.0.split_at_checked(len)?;
-                self.0 = rest;
-                Some((key >> 3, Field::Bytes(bytes)))
-            }
-            _ => None,
-        }
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..63).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,7 +123,7 @@ mod tests {
         for (bits, derived_key_bytes) in [(128, 16), (256, 32)] {
             let text = generate(bits).unwrap();
             let keys = parse(text.as_bytes()).unwrap();
-            assert!(is_keyset(text.as_bytes()));
+            assert!(super::super::is_keyset(text.as_bytes()));
             let expected = Parameters { derived_key_bytes, ..Parameters::AES256_1MB };
             assert_eq!((keys.len(), keys[0].parameters()), (1, expected));
             assert_ne!(text, generate(bits).unwrap());
