@@ -14,6 +14,7 @@ mod blocks;
 mod direct;
 mod folds;
 mod keccak;
+mod keyed;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 pub mod memcheck;
@@ -65,6 +66,7 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
 #[allow(clippy::type_complexity)]
 pub fn all(features: Features) -> Result<(Vec<Trial>, Vec<(&'static str, &'static Kernel)>), String> {
     let (mut tried, mut missing) = (direct::helpers(features), Vec::new());
+    tried.extend(keyed::trials(features));
     for engine in engines().iter().chain(millstream_publickey::engines()) {
         for kernel in engine.kernels() {
             if features.contains(kernel.requires) {

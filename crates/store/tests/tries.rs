@@ -74,7 +74,7 @@ fn as_many_users_are_kept_as_are_allowed() {
     let disk = Disk::default();
     let web = made(&disk, "web");
     let mut file = open(&disk);
-    let mut count = |file: &mut File, user| {
+    let count = |file: &mut File, user| {
         file.count_try_of(web, Role::User, user).unwrap();
         file.clear_tries(web, Role::User).unwrap();
     };

@@ -130,10 +130,8 @@ fn without_session(module: Module, slot: CK_SLOT_ID) -> Vec<(&'static str, CK_RV
     let (mut count, mut handle, mut other) = (0, 0, 0);
     let (mut pin, mut label) = (*b"271828", [b' '; 32]);
     // SAFETY: structures of the standard are bytes and numbers, which may be zero.
-    let (mut info, mut of_slot, mut of_token, mut of_mechanism) = unsafe {
-        let made = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
-        made
-    };
+    let (mut info, mut of_slot, mut of_token, mut of_mechanism) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed()) };
     vec![
         ("C_GetInfo", call!(module, C_GetInfo, &mut info)),
         ("C_GetSlotList", call!(module, C_GetSlotList, 1, null_mut(), &mut count)),
