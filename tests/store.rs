@@ -82,6 +82,18 @@ fn every_command(openssl: &OpenSsl) {
         verify(&format!("dgst -sha256 -verify {} {words}", path("public")));
         good(&format!("req -new -x509 -key {uri} -subj /CN={label} -days 2 -out {}", path("certificate")));
         verify(&format!("verify -CAfile {0} {0}", path("certificate")));
+        // The certificate stands beside its key then, and needs no PIN.
+        tokens.millstream(&format!("key import certificate -T web -K {label} --pin-file pin"));
+        let written = std::fs::read_to_string(path("certificate")).expect("it was written");
+        for uri in [
+            format!("millstream:web/{label}?type=cert"),
+            format!("pkcs11:token=web;object={label};type=cert"),
+        ] {
+            let told = String::from_utf8(good(&format!("x509 -in {uri}"))).expect("PEM");
+            assert_eq!(told, written, "{uri}");
+        }
+        let both = String::from_utf8(good(&format!("storeutl -noout -text {uri}"))).expect("text");
+        assert!(both.contains("Pkey") && both.contains("Certificate"), "{both}");
     }
     good(&format!(
         "pkeyutl -sign -rawin -inkey {} -in {} -out {}",

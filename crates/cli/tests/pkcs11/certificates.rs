@@ -26,7 +26,9 @@ fn certificates_stand_beside_their_keys() {
             assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
         };
         let told = |line: &str| {
-            let done = run(folder.path(), millstream(), line);
+            let mut command = millstream();
+            command.env("MILLSTREAM_SOCKET", bed.socket());
+            let done = run(folder.path(), command, line);
             let text = if done.status.success() { done.stdout } else { done.stderr };
             (done.status.success(), String::from_utf8(text).unwrap())
         };
