@@ -649,11 +649,11 @@ complete -c millstream -n "__fish_millstream_using_subcommand token; and __fish_
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "generate" -d 'Make a key in a token, or in a file'
-complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "import" -d 'Bring the key or the certificate of a file into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "copy" -d 'Copy a key within a token, or to another one'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "list" -d 'List the keys of a token; this takes no PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "show" -d 'Show what is known of a key, and its public part, or a certificate'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "public" -d 'Write the public part of a key'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "remove" -d 'Remove a key from a token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and not __fish_seen_subcommand_from generate import export copy list show public remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -704,7 +704,7 @@ slh-dsa-shake-192f\t'SLH-DSA-SHAKE-192f'
 slh-dsa-shake-256s\t'SLH-DSA-SHAKE-256s'
 slh-dsa-shake-256f\t'SLH-DSA-SHAKE-256f'"
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s T -l token -d 'The label of the token' -r
-complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s K -l token-key -d 'The label for the key' -r
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -s K -l token-key -d 'The label for the key or the certificate' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l usages -d 'The uses of the key, with commas: encrypt, decrypt, sign, verify, derive, wrap, unwrap [default: all that its kind does]' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l id -d 'An identifier of the application\'s, in hexadecimal, as PKCS #11\'s CKA_ID' -r
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from import" -l pin-file -d 'Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 [default: ask at the terminal]' -r -F
@@ -824,11 +824,11 @@ complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_se
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from remove" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Make a key in a token, or in a file'
-complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "import" -d 'Bring the key or the certificate of a file into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "copy" -d 'Copy a key within a token, or to another one'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the keys of a token; this takes no PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is known of a key, and its public part, or a certificate'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "public" -d 'Write the public part of a key'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a key from a token'
 complete -c millstream -n "__fish_millstream_using_subcommand key; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -1308,11 +1308,11 @@ complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_s
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "migrate" -d 'Bring the keys of a token of SoftHSM2 into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "setup" -d 'Print the configuration with which a program uses the keys of a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "generate" -d 'Make a key in a token, or in a file'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "import" -d 'Bring the key of a file into a token'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "import" -d 'Bring the key or the certificate of a file into a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "export" -d 'Write a key of a token to a file, if it may leave the token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "copy" -d 'Copy a key within a token, or to another one'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "list" -d 'List the keys of a token; this takes no PIN'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "show" -d 'Show what is known of a key, and its public part'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "show" -d 'Show what is known of a key, and its public part, or a certificate'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "public" -d 'Write the public part of a key'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "remove" -d 'Remove a key from a token'
 complete -c millstream -n "__fish_millstream_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "put" -d 'Make a backup of a stream'

@@ -572,8 +572,8 @@ slh-dsa-shake-256s\:"SLH-DSA-SHAKE-256s"
 slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 '-T+[The label of the token]:TOKEN:_default' \
 '--token=[The label of the token]:TOKEN:_default' \
-'-K+[The label for the key]:LABEL:_default' \
-'--token-key=[The label for the key]:LABEL:_default' \
+'-K+[The label for the key or the certificate]:LABEL:_default' \
+'--token-key=[The label for the key or the certificate]:LABEL:_default' \
 '*--usages=[The uses of the key, with commas\: encrypt, decrypt, sign, verify, derive, wrap, unwrap \[default\: all that its kind does\]]:LIST:_default' \
 '--id=[An identifier of the application'\''s, in hexadecimal, as PKCS #11'\''s CKA_ID]:HEX:_default' \
 '--pin-file=[Read the user PIN from the first line of a file, or of a descriptor as /dev/fd/3 \[default\: ask at the terminal\]]:FILE:_files' \
@@ -583,7 +583,7 @@ slh-dsa-shake-256f\:"SLH-DSA-SHAKE-256f"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-':file -- The file\: PKCS#8, SEC 1 or PKCS#1 in PEM or DER, a JSON Web Key or a keyset of Tink:_files' \
+':file -- The file\: PKCS#8, SEC 1 or PKCS#1 in PEM or DER, a JSON Web Key, a keyset of Tink, or an X.509 certificate in PEM or DER:_files' \
 && ret=0
 ;;
 (export)
@@ -2463,11 +2463,11 @@ _millstream__subcmd__help__subcmd__help_commands() {
 _millstream__subcmd__help__subcmd__key_commands() {
     local commands; commands=(
 'generate:Make a key in a token, or in a file' \
-'import:Bring the key of a file into a token' \
+'import:Bring the key or the certificate of a file into a token' \
 'export:Write a key of a token to a file, if it may leave the token' \
 'copy:Copy a key within a token, or to another one' \
 'list:List the keys of a token; this takes no PIN' \
-'show:Show what is known of a key, and its public part' \
+'show:Show what is known of a key, and its public part, or a certificate' \
 'public:Write the public part of a key' \
 'remove:Remove a key from a token' \
     )
@@ -2640,11 +2640,11 @@ _millstream__subcmd__help__subcmd__trace_commands() {
 _millstream__subcmd__key_commands() {
     local commands; commands=(
 'generate:Make a key in a token, or in a file' \
-'import:Bring the key of a file into a token' \
+'import:Bring the key or the certificate of a file into a token' \
 'export:Write a key of a token to a file, if it may leave the token' \
 'copy:Copy a key within a token, or to another one' \
 'list:List the keys of a token; this takes no PIN' \
-'show:Show what is known of a key, and its public part' \
+'show:Show what is known of a key, and its public part, or a certificate' \
 'public:Write the public part of a key' \
 'remove:Remove a key from a token' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2670,11 +2670,11 @@ _millstream__subcmd__key__subcmd__generate_commands() {
 _millstream__subcmd__key__subcmd__help_commands() {
     local commands; commands=(
 'generate:Make a key in a token, or in a file' \
-'import:Bring the key of a file into a token' \
+'import:Bring the key or the certificate of a file into a token' \
 'export:Write a key of a token to a file, if it may leave the token' \
 'copy:Copy a key within a token, or to another one' \
 'list:List the keys of a token; this takes no PIN' \
-'show:Show what is known of a key, and its public part' \
+'show:Show what is known of a key, and its public part, or a certificate' \
 'public:Write the public part of a key' \
 'remove:Remove a key from a token' \
 'help:Print this message or the help of the given subcommand(s)' \
