@@ -2,7 +2,7 @@
 //! same work.
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use millstream_tests::observe::{Findings, here, in_turns, trace, tracer_of, without};
 use millstream_tests::{
@@ -201,7 +201,7 @@ fn nginx_is_traced_under_load() {
     place.write("www/small", bytes(20_000));
     let nginx = Nginx::start(&place, &side, &OpenSsl::system(), 1, &root);
     let worker = nginx.workers()[0];
-    let stop = &AtomicBool::new(false);
+    let (stop, served_to) = (&AtomicBool::new(false), &AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let (nginx, side) = (&nginx, &side);
         for _ in 0..3 {
@@ -211,6 +211,7 @@ fn nginx_is_traced_under_load() {
                     curl.args(["--silent", "--show-error", "--fail", "--tls13-ciphers", AES, "--cacert"]);
                     curl.arg(&nginx.certificate.certificate).args([nginx.url("small"), nginx.url("small")]);
                     assert!(run(&mut curl, b"").good() == bytes(20_000).repeat(2), "another file");
+                    served_to.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
@@ -227,7 +228,7 @@ fn nginx_is_traced_under_load() {
                 assert_eq!(found.answer("aes"), "yes", "{mode}: {}", found.0);
                 assert!(found.ran(&["aes"]).iter().any(|by| by.contains("libcrypto")), "{}", found.0);
             }
-            kill_tracer(worker);
+            kill_tracer(worker, served_to);
         }));
         stop.store(true, Ordering::Relaxed);
         looked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -250,13 +251,14 @@ fn look(place: &Place, pid: u32, mode: &str) -> Findings {
 /// Kills the tracing process. The traced process must live on without breakpoints. The trace uses breakpoints
 /// that are removed when they fire, because only with those can this be promised for a busy program.
 #[track_caller]
-fn kill_tracer(pid: u32) {
+fn kill_tracer(pid: u32, served_to: &AtomicUsize) {
     let mut trace = Command::new(&millstream_tests::built().millstream);
     trace.args(["trace", "--quiet", "--once", "--pid", &pid.to_string()]).stdin(Stdio::null());
     let mut trace = Running::start(trace.stderr(Stdio::null()));
     eventually("it is traced", || tracer_of(pid) != 0);
-    // The breakpoints on its way have fired by then, on a busy machine too.
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    // The breakpoints on its way have fired by then, however busy the machine is.
+    let before = served_to.load(Ordering::Relaxed);
+    eventually("clients are served", || served_to.load(Ordering::Relaxed) >= before + 30);
     let tracer = i32::try_from(tracer_of(pid)).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(tracer.expect("it is traced"), rustix::process::Signal::KILL).unwrap();
     eventually("the trace ends", || trace.child.try_wait().expect("it is our child").is_some());

@@ -25,7 +25,7 @@ impl Keyset {
     /// use arrow_array::{Array, StringArray};
     /// use millstream_columns::{Encoding, Keyset, Open, Parameter};
     ///
-    /// let value = format!("EkA{}==", "A".repeat(85));
+    /// let value = format!("EkA{}", "A".repeat(85));
     /// let keyset = Keyset::from_tink(format!(r#"{{"primaryKeyId": 7, "key": [{{"keyId": 7, "status": "ENABLED",
     ///     "outputPrefixType": "TINK", "keyData": {{"keyMaterialType": "SYMMETRIC", "value": "{value}",
     ///     "typeUrl": "type.googleapis.com/google.crypto.tink.AesSivKey"}}}}]}}"#).as_bytes())?;

@@ -14,7 +14,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::BlockMode;
 use millstream_engines::{InOut, aes};
 use millstream_protocol::{
-    KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Order, Report, Secret,
+    KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, MOST_KEY_BYTES, Message, Order, Report, Secret,
 };
 
 use crate::client::{Client, grant};
@@ -228,7 +228,7 @@ fn keys_live_and_end() {
         bytes: Secret::new(&vec![3; len]),
     };
     assert_eq!(client.refused(&import(Algorithm::AesCbc as u8, 17)), KeyRefusal::KeyLength);
-    assert_eq!(client.refused(&import(Algorithm::Sha256 as u8, 4050)), KeyRefusal::KeyLength);
+    assert_eq!(client.refused(&import(Algorithm::Sha256 as u8, MOST_KEY_BYTES + 1)), KeyRefusal::KeyLength);
     assert_eq!(client.refused(&import(Algorithm::Crc32 as u8, 16)), KeyRefusal::Algorithm);
     assert_eq!(client.refused(&import(0xff, 16)), KeyRefusal::Algorithm);
     assert_eq!(client.refused(&generate(false, Algorithm::AesGcm, 0)), KeyRefusal::KeyLength);
