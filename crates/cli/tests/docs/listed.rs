@@ -32,7 +32,7 @@ pub const NOT_RUN: &[(At, &str)] = &[
         "needs a TPM; crates/cli/tests/tpm.rs runs it with an emulator",
     ),
     (("tokens.md", "openssl storeutl "), TOKENS_OF_SERVICE),
-    (("tokens.md", "openssl req "), TOKENS_OF_SERVICE),
+    (("tokens.md", "openssl req -new "), TOKENS_OF_SERVICE),
     (("tokens.md", "openssl dgst "), TOKENS_OF_SERVICE),
     (("tokens.md", "openssl pkey -pubin -in 'millstream"), TOKENS_OF_SERVICE),
     (("sparc.md", "cp target/openssl"), NO_SPARC_OPENSSL),
