@@ -59,6 +59,8 @@ enum Other {
     Isolated(isolated::Arguments),
     /// Private keys in another process, beside those of OpenSSL
     PrivateKeys(isolated::private::Arguments),
+    /// Tokens of the service by PKCS #11, beside SoftHSM2
+    Tokens(isolated::tokens::Arguments),
     /// TLS handshakes of nginx with its private key in another process, beside nginx with its own OpenSSL
     Handshakes(isolated::handshakes::Arguments),
     /// A process that signs, for `private-keys`
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Some(Other::File(arguments)) => file::run(&arguments),
         Some(Other::Many(arguments)) => many::run(&arguments),
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
+        Some(Other::Tokens(arguments)) => isolated::tokens::run(&arguments),
         Some(Other::PrivateKeys(arguments)) => isolated::private::run(&arguments),
         Some(Other::Signer(arguments)) => isolated::private::sign(&arguments),
         Some(Other::Handshakes(arguments)) => isolated::handshakes::run(&arguments),

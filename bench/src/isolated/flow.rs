@@ -36,6 +36,11 @@ impl Work {
         }
     }
 
+    /// Returns the key's bytes. SoftHSM2 takes none for an HMAC that are fewer than those of the digest.
+    pub fn secret(self) -> &'static [u8] {
+        if self == Work::HmacSha256 { &[7; 32] } else { &[7; 16] }
+    }
+
     /// Returns the algorithm of the key, if there is one.
     fn key(self) -> Option<Algorithm> {
         match self {
@@ -68,7 +73,7 @@ pub struct Flow {
 impl Flow {
     pub fn new(mut queue: Queue, work: Work, bytes: usize, depth: usize) -> Result<Flow, millstream::Error> {
         let key = match work.key() {
-            Some(algorithm) => Some(queue.import_key(algorithm, &[7; 16])?),
+            Some(algorithm) => Some(queue.import_key(algorithm, work.secret())?),
             None => None,
         };
         let mut free = Vec::new();

@@ -7,6 +7,7 @@ mod beside;
 mod flow;
 pub mod handshakes;
 pub mod private;
+pub mod tokens;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
