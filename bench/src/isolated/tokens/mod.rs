@@ -282,7 +282,9 @@ impl Modules {
             let trip = flow.ns((clock.limit.as_nanos() as f64 / ours) as usize + 1)?;
             over_queue.push(ours / trip);
             over_peer.push(theirs / ours);
-            (own.push(ours), queue.push(trip), peer.push(theirs));
+            own.push(ours);
+            queue.push(trip);
+            peer.push(theirs);
         }
         let detail = format!(
             "{:.0} ns, the queue {:.0} ns, SoftHSM2 {:.0} ns",
@@ -366,7 +368,8 @@ impl Modules {
             }
             let rate = f64::from(made) / begin.elapsed().as_secs_f64();
             ratios.push(rate / single);
-            (many.push(rate), one.push(single));
+            many.push(rate);
+            one.push(single);
         }
         if places.iter().any(|place| place != &places[0]) {
             return Err("signatures of the same data differ".to_owned());

@@ -229,6 +229,8 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["private-keys", "--check-only"]].concat()))?;
+    run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-pkcs11"]))?;
+    pipeline.tests(command("cargo", &[BENCH, &["tokens", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["handshakes", "--check-only"]].concat()))?;
