@@ -52,8 +52,7 @@ macro_rules! functions {
         #[allow(unused_unsafe)]
         pub unsafe extern "C" fn $name($session: CK_SESSION_HANDLE $(, $arg: $type)*) -> CK_RV {
             // SAFETY: the program's promise, which the head of `abi` states.
-            let told = $crate::abi::guard(|| unsafe { $body });
-            $crate::abi::entries::told_in($session, told)
+            $crate::abi::guard(|| $crate::abi::entries::told_in($session, || unsafe { $body }))
         }
         $crate::abi::entries::functions! { $($rest)* }
     };
@@ -69,21 +68,19 @@ macro_rules! functions {
 }
 use functions;
 
-/// Returns what a function of a session answers: that there is no such session, before anything that is wrong with its arguments, which are
-/// read first.
+/// Runs a function of a session. Its arguments are read first, but that there is no such session is said before anything that is wrong with
+/// them.
 ///
 /// Ref. PKCS #11 v3.2 §5.1.7.
-fn told_in(session: CK_SESSION_HANDLE, told: CK_RV) -> CK_RV {
-    match told {
-        CKR_ARGUMENTS_BAD
-        | CKR_MECHANISM_PARAM_INVALID
-        | CKR_ATTRIBUTE_VALUE_INVALID
-        | CKR_USER_TYPE_INVALID => {
-            let known = Module::get().and_then(|module| module.session(session));
-            known.map_or_else(|Refusal(value)| value, |_| told)
-        }
-        told => told,
+fn told_in(session: CK_SESSION_HANDLE, call: impl FnOnce() -> Outcome) -> Outcome {
+    let told = call();
+    if let Err(Refusal(
+        CKR_ARGUMENTS_BAD | CKR_MECHANISM_PARAM_INVALID | CKR_ATTRIBUTE_VALUE_INVALID | CKR_USER_TYPE_INVALID,
+    )) = told
+    {
+        Module::get()?.session(session)?;
     }
+    told
 }
 
 /// Runs a call in a session.
