@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use std::cmp::Reverse;
+use std::hint::black_box;
 
 use zeroize::Zeroize;
 
@@ -363,22 +364,15 @@ unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
     zeroize::optimization_barrier(words);
 }
 
-/// The function of a [`PairKernel`]. A row with wider lanes calls it as a pointer of which the compiler knows nothing. The processor's own
-/// rounds of SHA have no VEX form: on Intel's processors each of them waits for some 50 ns while the upper part of a vector register is in use, as
-/// it is where a wider row has taken these rounds into its own code. Before a call the compiler clears those parts. `inline(never)` does
-/// not reach through [`PairKernel::fold`], which has no features.
+/// Folds the blocks of each message in, in order, and the blocks of the third argument at the end. Both messages have the same number.
 pub(crate) type FoldPair<S, const BLOCK: usize> =
     unsafe fn(&mut [S; 2], [&[[u8; BLOCK]]; 2], [&[[u8; BLOCK]]; 2]);
 
 /// A compression function for two interleaved messages. It suits instructions that hold one message in a
 /// register and wait for their own results.
 pub(crate) trait PairKernel<S, const BLOCK: usize> {
-    /// Folds the blocks of each message in, in order, and the blocks of `last` at the end. Both messages
-    /// have the same number.
-    ///
-    /// # Safety
-    /// The processor has the kernel's features.
-    unsafe fn fold(states: &mut [S; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]);
+    /// The function itself, which needs the kernel's features.
+    const FOLD: FoldPair<S, BLOCK>;
 }
 
 /// Takes jobs off the front, and two at a time if they have the same number of blocks. Returns the rest,
@@ -396,6 +390,10 @@ where
     K: PairKernel<S, BLOCK>,
     J: Job<S, BLOCK>,
 {
+    // A pointer of which the compiler knows nothing. The processor's own rounds of SHA have no VEX form: on Intel's processors each of them waits
+    // for some 50 ns while the upper part of a vector register is in use, as it is where a row with wider lanes has taken these rounds into its
+    // own code. Before a call the compiler clears those parts.
+    let fold = black_box(K::FOLD);
     let output = side.hash.output_len();
     let before = if J::KEYED { BLOCK } else { 0 };
     let mut last = [[[0; BLOCK]; 2]; 2];
@@ -420,14 +418,14 @@ where
         let blocks = [one.as_chunks().0, two.as_chunks().0];
         let mut states = [now[0].inner(side).state, now[1].inner(side).state];
         // SAFETY: the caller's.
-        unsafe { K::fold(&mut states, blocks, [&last[0][..counts[0]], &last[1][..counts[1]]]) };
+        unsafe { fold(&mut states, blocks, [&last[0][..counts[0]], &last[1][..counts[1]]]) };
         if J::KEYED {
             for i in 0..2 {
                 states[i].write(&mut outer[i][..output]);
                 states[i] = *now[i].outer(side);
             }
             // SAFETY: the caller's.
-            unsafe { K::fold(&mut states, [&[], &[]], [&outer[..1], &outer[1..]]) };
+            unsafe { fold(&mut states, [&[], &[]], [&outer[..1], &outer[1..]]) };
         }
         for i in 0..2 {
             *now[i].answer() = Digest::new(side.hash, &states[i]);

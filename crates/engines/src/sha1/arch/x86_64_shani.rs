@@ -7,7 +7,6 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
-use std::hint::black_box;
 
 use millstream_cpu::FeatureSet;
 
@@ -66,11 +65,7 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
 pub(crate) struct Pair;
 
 impl PairKernel<State, BLOCK> for Pair {
-    #[inline(always)]
-    unsafe fn fold(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]) {
-        // SAFETY: the caller's.
-        unsafe { black_box(compress_pair as FoldPair<State, BLOCK>)(states, blocks, last) }
-    }
+    const FOLD: FoldPair<State, BLOCK> = compress_pair;
 }
 
 /// The same as [`twenty`], for two messages in turn.

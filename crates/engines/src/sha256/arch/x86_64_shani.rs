@@ -10,7 +10,6 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
-use std::hint::black_box;
 
 use millstream_cpu::FeatureSet;
 
@@ -80,11 +79,7 @@ pub(crate) const PAIRS_ROW: Row<LanesOps> = lanes_row!(
 pub(crate) struct Pair;
 
 impl PairKernel<State, BLOCK> for Pair {
-    #[inline(always)]
-    unsafe fn fold(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]) {
-        // SAFETY: the caller's.
-        unsafe { black_box(compress_pair as FoldPair<State, BLOCK>)(states, blocks, last) }
-    }
+    const FOLD: FoldPair<State, BLOCK> = compress_pair;
 }
 
 #[target_feature(enable = "sha,sse4.1")]
