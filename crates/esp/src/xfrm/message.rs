@@ -65,6 +65,14 @@ impl KernelError {
     pub(super) fn new(what: impl Into<String>) -> Self {
         KernelError(what.into())
     }
+
+    /// Says why an attribute is refused: it is among those that are known and not there, or `owner` has no such attribute that is known.
+    pub(super) fn refused(kind: u16, not_there: &[(u16, &str)], owner: &str) -> Self {
+        match not_there.iter().find(|(number, _)| *number == kind) {
+            Some((_, name)) => KernelError(format!("{name}: not there")),
+            None => KernelError(format!("attribute {kind} of {owner}: not known")),
+        }
+    }
 }
 
 impl fmt::Display for KernelError {

@@ -24,8 +24,12 @@ const TEMPLATES: u16 = 5;
 const INFO_AGAIN: u16 = 7;
 const KIND: u16 = 16;
 const PASSED_OVER: [u16; 2] = [15, 27];
-const REFUSED: [(u16, &str); 4] =
-    [(8, "a security context"), (21, "a mark"), (28, "an offload to a device"), (31, "an interface (if_id)")];
+const REFUSED: [(u16, &str); 4] = [
+    (8, "a policy with a security context"),
+    (21, "a policy with a mark"),
+    (28, "a policy with an offload to a device"),
+    (31, "a policy with an interface (if_id)"),
+];
 
 /// Reads a policy. One of a socket is of no concern.
 ///
@@ -50,13 +54,7 @@ pub fn read(body: Bytes<'_>) -> Result<KernelMessage, KernelError> {
             KIND if value.u8(0)? == 0 => {}
             KIND => return Err(KernelError::new("a policy of kind sub: not there")),
             _ if PASSED_OVER.contains(&kind) => {}
-            _ => {
-                let name = REFUSED.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name);
-                return Err(KernelError::new(match name {
-                    Some(name) => format!("a policy with {name}: not there"),
-                    None => format!("attribute {kind} of a policy: not known"),
-                }));
-            }
+            _ => return Err(KernelError::refused(kind, &REFUSED, "a policy")),
         }
     }
     Ok(KernelMessage::Policy { policy: only_policy(&text)?, forwarded: direction == "fwd" })

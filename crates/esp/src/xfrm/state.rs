@@ -254,13 +254,7 @@ fn write_other(text: &mut String, kind: u16, value: Bytes<'_>) -> Result<(), Ker
         },
         TFC_PAD if value.u32(0)? == 0 => {}
         _ if PASSED_OVER.contains(&kind) => {}
-        _ => {
-            let name = REFUSED.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name);
-            return Err(KernelError::new(match name {
-                Some(name) => format!("{name}: not there"),
-                None => format!("attribute {kind} of an association: not known"),
-            }));
-        }
+        _ => return Err(KernelError::refused(kind, &REFUSED, "an association")),
     }
     Ok(())
 }
