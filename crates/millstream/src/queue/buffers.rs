@@ -93,15 +93,10 @@ struct Lengths {
 }
 
 impl Buffers {
-    /// Asks the buffer beside whose bytes an initialisation vector and a tag lie for one of these. Each is asked for itself: one choice
-    /// between their addresses would keep both, and all that they are a part of, from staying in registers.
+    /// Returns the buffer beside whose bytes an initialisation vector and a tag lie.
     #[inline(always)]
-    pub(super) fn at_home<'b, T: ?Sized>(&'b self, line: impl Fn(&'b Buffer) -> &'b T) -> Option<&'b T> {
-        match (&self.destination, &self.source) {
-            (Some(destination), _) => Some(line(destination)),
-            (None, Some(source)) => Some(line(source)),
-            (None, None) => None,
-        }
+    pub(super) fn home(&self) -> Option<&Buffer> {
+        self.destination.as_ref().or(self.source.as_ref())
     }
 
     #[inline(always)]
