@@ -89,7 +89,7 @@ impl Queue {
 
     #[inline(always)]
     fn flight_of(&mut self, done: &Done) -> Flight {
-        std::mem::take(&mut self.flights[done.ticket.to_bits() as u32 as usize])
+        std::mem::take(&mut self.flights[done.ticket.index()])
     }
 
     /// Puts an operation in flight, and returns its ticket's number. If it is refused, C has its buffers back.
@@ -97,11 +97,9 @@ impl Queue {
     pub fn submit(&mut self, request: Request<'_>, flight: Flight) -> Result<u64, Failure> {
         match self.inner.submit(request) {
             Ok(ticket) => {
-                let bits = ticket.to_bits();
-                // A ticket's lower half is below the depth, which is the number of flights. The flight there has ended, and
-                // nothing of it is left to drop, which the compiler can't know.
-                std::mem::forget(std::mem::replace(&mut self.flights[bits as u32 as usize], flight));
-                Ok(bits)
+                // The flight there has ended, and nothing of it is left to drop, which the compiler can't know.
+                std::mem::forget(std::mem::replace(&mut self.flights[ticket.index()], flight));
+                Ok(ticket.to_bits())
             }
             Err(refused) => Err(flight.refuse(refused)),
         }
