@@ -109,19 +109,20 @@ impl Store {
     }
 
     /// Tells whether all is loaded that the program takes.
-    pub fn is_empty(&mut self) -> bool {
-        let (lists, expected) = (self.uri.lists(), self.expected);
-        let takes = |attributes: &Attributes| match expected {
+    pub fn is_empty(&self) -> bool {
+        self.next().is_none()
+    }
+
+    /// Returns the place of the next object that the program takes.
+    fn next(&self) -> Option<usize> {
+        let lists = self.uri.lists();
+        self.left.iter().position(|(.., attributes)| match self.expected {
             0 => true,
             EXPECTS_NAME => lists,
             EXPECTS_PUBLIC | EXPECTS_PRIVATE => lists || attributes.certificate().is_none(),
             EXPECTS_CERTIFICATE => lists || attributes.certificate().is_some(),
             _ => false,
-        };
-        while self.left.front().is_some_and(|(.., attributes)| !takes(attributes)) {
-            self.left.pop_front();
-        }
-        self.left.is_empty()
+        })
     }
 
     /// Loads the next key. `ask` asks for the PIN of a token, if the URI does not tell it.
@@ -129,10 +130,8 @@ impl Store {
     /// # Errors
     /// There is none, the PIN is wrong, or the service refuses.
     pub fn load(&mut self, ask: impl FnOnce(&str) -> Option<Zeroizing<Vec<u8>>>) -> Result<Loaded> {
-        if self.is_empty() {
-            return Err(Reason::INVALID_DATA);
-        }
-        let (token, object, attributes) = self.left.pop_front().ok_or(Reason::INVALID_DATA)?;
+        let next = self.next().and_then(|at| self.left.remove(at));
+        let (token, object, attributes) = next.ok_or(Reason::INVALID_DATA)?;
         let certificate = attributes.certificate();
         if self.uri.lists() {
             let kind = certificate.map_or("", |_| "?type=cert");
