@@ -114,7 +114,8 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
     pub(crate) fn quantum(&self, of_grant: i64) -> i64 {
         let of_queues = of_grant * i64::from(self.weight);
         // A division takes as long as half of a visit, and most grants have one queue.
-        if self.siblings == 1 { of_queues.max(1) } else { (of_queues / self.siblings).max(1) }
+        let quantum = if self.siblings == 1 { of_queues } else { of_queues / self.siblings };
+        quantum.max(1)
     }
 
     /// Learns how long its words took and how much was reckoned, so that later words are reckoned accordingly. A turn of small

@@ -35,7 +35,7 @@ macro_rules! shapes {
         of_all { $($name:ident = $opcode:ident $algorithm:ident $hash:ident $flags:expr;)+ }
         of_runs { $($run:ident = $run_opcode:ident $run_algorithm:ident $run_hash:ident $run_flags:expr;)+ }
     ) => {
-        shapes!(@ $dollar $($name = $opcode $algorithm $hash $flags;)+ $($run = $run_opcode $run_algorithm $run_hash $run_flags;)+);
+        shapes!(@ $($name = $opcode $algorithm $hash $flags;)+ $($run = $run_opcode $run_algorithm $run_hash $run_flags;)+);
 
         /// Calls a method that has a shape as its first parameter: with the given one if that is of a kind for which all code is made,
         /// and else with [`ANY`](crate::shape::ANY).
@@ -54,7 +54,7 @@ macro_rules! shapes {
         #[cfg(test)]
         const OF_ALL: &[u64] = &[$(frequent::$name),+];
     };
-    (@ $dollar:tt $($name:ident = $opcode:ident $algorithm:ident $hash:ident $flags:expr;)+) => {
+    (@ $($name:ident = $opcode:ident $algorithm:ident $hash:ident $flags:expr;)+) => {
         /// The first bytes of the most frequent kinds.
         pub(crate) mod frequent {
             use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
