@@ -18,40 +18,26 @@ use crate::work::Chained;
 impl Unit {
     /// Executes combined operations of one direction, whose HMACs have one hash: side by side where that pays.
     pub(crate) fn run_chained(&self, chained: &mut [&mut Chained<'_>]) {
-        match chained {
-            [] => {}
-            [alone] if alone.expected.is_none() => {
-                self.cipher_alone(alone);
-                if alone.end.is_ok() {
-                    alone.end = Ok(Some(alone.mac.sign(alone.data.output())));
+        let Some(first) = chained.first() else { return };
+        let hmac = &self.hmac[first.mac.hash() as usize];
+        if first.expected.is_none() {
+            self.ciphers(chained);
+            macs(chained, hmac, |chained, tag| {
+                if chained.end.is_ok() {
+                    chained.end = Ok(Some(*tag));
                 }
-            }
-            [alone] => {
-                let tag = alone.mac.sign(alone.data.input());
-                verify(alone, &tag);
-                if alone.end.is_ok() {
-                    self.cipher_alone(alone);
-                }
-            }
-            [first, ..] => {
-                let hmac = &self.hmac[first.mac.hash() as usize];
-                if first.expected.is_none() {
-                    self.ciphers(chained);
-                    macs(chained, hmac, |chained, tag| {
-                        if chained.end.is_ok() {
-                            chained.end = Ok(Some(*tag));
-                        }
-                    });
-                } else {
-                    macs(chained, hmac, verify);
-                    self.ciphers(chained);
-                }
-            }
+            });
+        } else {
+            macs(chained, hmac, verify);
+            self.ciphers(chained);
         }
     }
 
-    /// Runs the cipher of one combined operation, in its direction, and copies what is in clear.
+    /// Runs the cipher of one combined operation, in its direction, and copies what is in clear, unless the operation has failed.
     fn cipher_alone(&self, chained: &mut Chained<'_>) {
+        if chained.end.is_err() {
+            return;
+        }
         let mut cipher = cipher_of(chained);
         self.run_one(&mut cipher);
         if let Err(error) = cipher.result() {
@@ -62,6 +48,9 @@ impl Unit {
     /// Runs the ciphers of those combined operations that have not failed, and copies what is in clear. The jobs of the most frequent ciphers
     /// need not be sorted.
     fn ciphers(&self, chained: &mut [&mut Chained<'_>]) {
+        if let [alone] = chained {
+            return self.cipher_alone(alone);
+        }
         let Some(first) = chained.first() else { return };
         let (cipher, decrypts) = (discriminant(&first.cipher), first.expected.is_some());
         let alike = chained.iter().all(|chained| discriminant(&chained.cipher) == cipher);
@@ -130,20 +119,26 @@ fn macs(
     lanes: &HmacLanes,
     mut tell: impl FnMut(&mut Chained<'_>, &Digest),
 ) {
-    let mut jobs = Vec::with_capacity(chained.len());
-    for chained in chained.iter_mut() {
-        let data = match chained.expected {
-            None => chained.data.output(),
-            Some(_) => chained.data.input(),
-        };
-        jobs.push(HmacJob::new(chained.mac, data));
+    if let [alone] = chained {
+        let tag = alone.mac.sign(authenticated(alone));
+        return tell(alone, &tag);
     }
+    let mut jobs = Vec::with_capacity(chained.len());
+    jobs.extend(chained.iter_mut().map(|chained| HmacJob::new(chained.mac, authenticated(chained))));
     lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
     let mut tags: Vec<_> = jobs.iter().map(|job| job.tag).collect();
     wipe_list(&mut jobs);
     drop(jobs);
     chained.iter_mut().zip(&tags).for_each(|(chained, tag)| tell(chained, tag));
     wipe_list(&mut tags);
+}
+
+/// Returns what an HMAC is about.
+fn authenticated<'c>(chained: &'c mut Chained<'_>) -> &'c [u8] {
+    match chained.expected {
+        None => chained.data.output(),
+        Some(_) => chained.data.input(),
+    }
 }
 
 /// Copies what is in clear; the cipher over the rest.

@@ -17,8 +17,8 @@ use crate::alone::run_alone;
 use crate::check::CheckedWord;
 use crate::held::MOST_HELD;
 use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
-use crate::operands::Operands;
-use crate::sink::{block, chained, check_cipher, expect_chacha, expect_gcm};
+use crate::operands::{Operands, combine};
+use crate::sink::{block, check_cipher, expect_chacha, expect_gcm};
 use crate::status::status_of;
 use crate::unit::Unit;
 use crate::wipe::wipe_list;
@@ -227,66 +227,30 @@ fn of_cipher<'a>(
     Ok((key, iv, data))
 }
 
-#[inline(always)]
-fn cbc<'a>(
-    _: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<CbcJob<'a>>,
-) -> Result<(), Status> {
-    let (CipherKey::AesCbc(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
-    jobs.push(CbcJob { key, iv: block(iv), data });
-    Ok(())
-}
-
-#[inline(always)]
-fn ctr<'a>(
-    _: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<CtrJob<'a>>,
-) -> Result<(), Status> {
-    let (CipherKey::AesCtr(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
-    jobs.push(CtrJob { key, counter: block(iv), data });
-    Ok(())
-}
-
-#[inline(always)]
-fn cfb<'a>(
-    _: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<CfbJob<'a>>,
-) -> Result<(), Status> {
-    let (CipherKey::AesCfb(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
-    jobs.push(CfbJob { key, iv: block(iv), data });
-    Ok(())
-}
-
-#[inline(always)]
-fn camellia<'a>(
-    _: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<CamelliaJob<'a>>,
-) -> Result<(), Status> {
-    let (CipherKey::CamelliaCbc(key), iv, data) = of_cipher(keys, operands)? else {
-        return Err(Status::Key);
+/// Declares the functions that add the jobs of ciphers on blocks.
+macro_rules! ciphers {
+    ($($name:ident: $key:ident, $job:ident by $iv:ident;)+) => {
+        $(
+            #[inline(always)]
+            fn $name<'a>(
+                _: &CheckedWord,
+                keys: WordKeys<'a>,
+                operands: Operands<'a>,
+                jobs: &mut Vec<$job<'a>>,
+            ) -> Result<(), Status> {
+                let (CipherKey::$key(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
+                jobs.push($job { key, $iv: block(iv), data });
+                Ok(())
+            }
+        )+
     };
-    jobs.push(CamelliaJob { key, iv: block(iv), data });
-    Ok(())
 }
-
-#[inline(always)]
-fn des<'a>(
-    _: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<DesJob<'a>>,
-) -> Result<(), Status> {
-    let (CipherKey::DesCbc(key), iv, data) = of_cipher(keys, operands)? else { return Err(Status::Key) };
-    jobs.push(DesJob { key, iv: block(iv), data });
-    Ok(())
+ciphers! {
+    cbc: AesCbc, CbcJob by iv;
+    ctr: AesCtr, CtrJob by counter;
+    cfb: AesCfb, CfbJob by iv;
+    camellia: CamelliaCbc, CamelliaJob by iv;
+    des: DesCbc, DesJob by iv;
 }
 
 #[inline(always)]
@@ -296,12 +260,8 @@ fn both<'a>(
     operands: Operands<'a>,
     jobs: &mut Vec<Chained<'a>>,
 ) -> Result<(), Status> {
-    let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
-    let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
     let Operands { data, iv, mac, .. } = operands;
-    let expected = checked.reverse.then_some(mac);
-    let made = chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected);
-    jobs.push(made.map_err(status_of)?);
+    jobs.push(combine(checked, keys, iv, data, checked.reverse.then_some(mac))?);
     Ok(())
 }
 

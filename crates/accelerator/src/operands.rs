@@ -31,7 +31,7 @@ use crate::source::Fill;
 use crate::status::{failed, status_of};
 use crate::uses::is_of_pair;
 use crate::word_keys::{WordKeys, make_nonce};
-use crate::work::{Checksum, Expected, Partial, Work};
+use crate::work::{Chained, Checksum, Expected, Partial, Work};
 
 /// The bytes that a word is about.
 pub(crate) enum Data<'a> {
@@ -255,10 +255,7 @@ fn make_operation<'a, const SHAPE: u64>(
         }
         Opcode::Mac => add_mac(checked, keys, iv, data.input(), expected, sink),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
-            let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
-            let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
-            let made = chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected);
-            sink.accept(Work::Chained(made.map_err(status_of)?))
+            sink.accept(Work::Chained(combine(checked, keys, iv, data, expected)?))
         }
         opcode if SHAPE == ANY && is_of_pair(opcode) => sink.accept(with_pair(
             *checked,
@@ -271,6 +268,20 @@ fn make_operation<'a, const SHAPE: u64>(
         Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),
     }
+}
+
+/// Returns the work of a cipher and an HMAC over the same bytes.
+#[inline(always)]
+pub(crate) fn combine<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    iv: &[u8],
+    data: Data<'a>,
+    expected: Expected<'a>,
+) -> Result<Chained<'a>, Status> {
+    let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+    let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
+    chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected).map_err(status_of)
 }
 
 /// The bytes that words about key pairs have beside their source.
