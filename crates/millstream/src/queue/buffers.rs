@@ -93,10 +93,15 @@ struct Lengths {
 }
 
 impl Buffers {
-    /// Returns the buffer beside whose bytes an initialisation vector and a tag lie.
+    /// Asks the buffer beside whose bytes an initialisation vector and a tag lie for one of these. Each is asked for itself: one choice
+    /// between their addresses would keep both, and all that they are a part of, from staying in registers.
     #[inline(always)]
-    pub(super) fn home(&self) -> Option<&Buffer> {
-        self.destination.as_ref().or(self.source.as_ref())
+    pub(super) fn at_home<'b, T: ?Sized>(&'b self, line: impl Fn(&'b Buffer) -> &'b T) -> Option<&'b T> {
+        match (&self.destination, &self.source) {
+            (Some(destination), _) => Some(line(destination)),
+            (None, Some(source)) => Some(line(source)),
+            (None, None) => None,
+        }
     }
 
     #[inline(always)]

@@ -240,7 +240,7 @@ impl Queue {
             cold.extra.clear();
         }
         if state.has_state() {
-            let len = match (&result, buffers.home()) {
+            let len = match (&result, buffers.at_home(Buffer::tag)) {
                 (Err(_), _) => 0,
                 (Ok(()), Some(_)) => completion.value,
                 (Ok(()), None) => u32::from(state.tag_len()),

@@ -5,6 +5,7 @@ use millstream_cwq::{ControlWord, Status};
 use super::submit::is_long;
 use super::{Buffers, Ticket};
 use crate::Error;
+use crate::heap::Buffer;
 
 /// The end of an operation.
 #[derive(Debug)]
@@ -53,8 +54,8 @@ impl Done {
     /// where there is no output: once that buffer is taken out, they are not here any more.
     #[inline(always)]
     pub fn tag(&self) -> &[u8] {
-        match self.buffers.home() {
-            Some(buffer) if !is_long(self.tag_len) => &buffer.tag()[..usize::from(self.tag_len)],
+        match self.buffers.at_home(Buffer::tag) {
+            Some(line) if !is_long(self.tag_len) => &line[..usize::from(self.tag_len)],
             // A result that is long, or has no buffer, came where mid-states come.
             _ => self.buffers.state().get(..usize::from(self.tag_len)).unwrap_or_default(),
         }
@@ -64,8 +65,8 @@ impl Done {
     /// does.
     #[inline(always)]
     pub fn nonce(&self) -> &[u8] {
-        match self.buffers.home() {
-            Some(buffer) if self.made_nonce => &buffer.iv()[..ControlWord::MADE_NONCE_BYTES as usize],
+        match self.buffers.at_home(Buffer::iv) {
+            Some(line) if self.made_nonce => &line[..ControlWord::MADE_NONCE_BYTES as usize],
             _ => &[],
         }
     }
