@@ -142,7 +142,7 @@ pub fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
         pipeline.skip("cargo-deny is not installed: licences and advisories were not checked");
         return Ok(());
     }
-    // Who needs a crate is a long picture, which hides the faults of the other steps.
+    // The picture of who needs a crate is long, and hides the faults of the other steps.
     run(command("cargo", &["deny", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]))?;
     if works("cargo", &["deny", "fetch", "db"]) {
         return run(command("cargo", &["deny", "check", "advisories"]));
