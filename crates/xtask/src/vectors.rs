@@ -10,7 +10,7 @@ use crate::run::{at, command, output, root, run};
 const PACKAGE: &str = "cryptography_vectors==50.0.2";
 const SHA256: &str = "51641f03a3eb4edbe9fb68e3a3574d25f86aa502d06391fffa886330d02778a0";
 
-/// The Go module that has NIST's ACVP vectors of SLH-DSA.
+/// The Go module that has NIST's ACVP vectors of ML-KEM, ML-DSA and SLH-DSA.
 const MODULE: &str = "github.com/cloudflare/circl@v1.6.3";
 /// The module's sum, as in a file `go.sum`.
 const SUM: &str = "h1:9GPOhQGF9MCYUeXyMYlqTR6a5gTrgR/fBLXvUgtVcg8=";
@@ -23,7 +23,7 @@ pub fn install() -> Result<(), String> {
     let directory = root().join("target/vectors");
     std::fs::create_dir_all(&directory).map_err(at(&directory))?;
     once(&directory.join(PACKAGE), || cryptography(&directory))?;
-    once(&directory.join(MODULE.replace('/', "+")), || slhdsa(&directory))
+    once(&directory.join(format!("acvp of {}", MODULE.replace('/', "+"))), || acvp(&directory))
 }
 
 /// Runs `bring` unless it has left its stamp, and leaves the stamp.
@@ -45,8 +45,8 @@ fn cryptography(directory: &Path) -> Result<(), String> {
     run(pip)
 }
 
-/// Writes the vectors of SLH-DSA as response files, from the JSON in a Go module.
-fn slhdsa(directory: &Path) -> Result<(), String> {
+/// Writes NIST's vectors as response files, from the JSON in a Go module.
+fn acvp(directory: &Path) -> Result<(), String> {
     // Outside of the workspace, so that no file of Go's in a folder above has a say.
     let mut go = command("go", &["mod", "download", "-json", MODULE]);
     go.current_dir(std::env::temp_dir());
@@ -55,9 +55,8 @@ fn slhdsa(directory: &Path) -> Result<(), String> {
     if sum != Some(SUM) {
         return Err(format!("{MODULE} has the sum {sum:?}, and {SUM} is pinned"));
     }
-    let source = Path::new(folder.unwrap_or_default()).join("sign/slhdsa/testdata");
-    let script = root().join("crates/xtask/src/vectors/slhdsa.py");
+    let script = root().join("crates/xtask/src/vectors/acvp.py");
     let mut python = command("python3", &[]);
-    python.arg(script).arg(source).arg(directory.join("slhdsa"));
+    python.arg(script).arg(folder.unwrap_or_default()).arg(directory);
     run(python)
 }

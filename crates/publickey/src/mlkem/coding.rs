@@ -5,30 +5,22 @@
 use super::poly::{N, Poly};
 use super::tables::Q;
 
-/// Writes numbers of `D` bits. Every two of them have been put together, in the 32 bits of both.
+/// Writes eight numbers of `D` bits. Every two of them have been put together, in the 32 bits of both.
 #[inline(always)]
-pub(super) fn pack<const D: usize>(pairs: &Poly, out: &mut [u8]) {
-    for i in 0..N / 8 {
-        let mut fours = [0_u64; 2];
-        for j in 0..2 {
-            let at = 8 * i + 4 * j;
-            let pair = |at: usize| u64::from(pairs.0[at] as u16) | u64::from(pairs.0[at + 1] as u16) << 16;
-            fours[j] = pair(at) | pair(at + 2) << (2 * D);
-        }
-        let eight = u128::from(fours[0]) | u128::from(fours[1]) << (4 * D);
-        out[D * i..D * (i + 1)].copy_from_slice(&eight.to_le_bytes()[..D]);
-    }
+pub(super) fn pack<const D: usize>(pairs: [u32; 4], out: &mut [u8]) {
+    let four = |first, second| u64::from(first) | u64::from(second) << (2 * D);
+    let eight = u128::from(four(pairs[0], pairs[1])) | u128::from(four(pairs[2], pairs[3])) << (4 * D);
+    out.copy_from_slice(&eight.to_le_bytes()[..D]);
 }
 
-/// Reads numbers of `D` bits.
+/// Reads eight numbers of `D` bits.
 #[inline(always)]
-pub(super) fn unpack<const D: usize>(bytes: &[u8], poly: &mut Poly) {
-    for i in 0..N / 8 {
-        let fours = fours::<D>(&bytes[D * i..D * (i + 1)]);
-        for j in 0..8 {
-            poly.0[8 * i + j] = (fours[j / 4] >> (D * (j % 4)) & ((1 << D) - 1)) as i16;
-        }
+pub(super) fn unpack<const D: usize>(bytes: &[u8]) -> [i16; 8] {
+    let (fours, mut numbers) = (fours::<D>(bytes), [0; 8]);
+    for j in 0..8 {
+        numbers[j] = (fours[j / 4] >> (D * (j % 4)) & ((1 << D) - 1)) as i16;
     }
+    numbers
 }
 
 /// Returns the first four of eight numbers in `D` bytes, and the other four.

@@ -96,13 +96,13 @@ macro_rules! kernel {
             $(#[$attribute])?
             fn encode(poly: &Poly, out: &mut [u8]) {
                 // SAFETY: the function's features.
-                unsafe { vector::encode::<$wide, $one>(poly, out) }
+                unsafe { vector::encode::<$one>(poly, out) }
             }
 
             $(#[$attribute])?
             fn decode(bytes: &[u8], poly: &mut Poly) -> bool {
                 // SAFETY: the function's features.
-                unsafe { vector::decode::<$wide, $one>(bytes, poly) }
+                unsafe { vector::decode::<$one>(bytes, poly) }
             }
 
             $crate::mlkem::ops::Ops {

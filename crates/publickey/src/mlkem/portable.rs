@@ -4,6 +4,7 @@
 //! The functions of this vector need no feature; pointers lead to what they promise.
 #![allow(unsafe_code)]
 
+use super::coding;
 use super::kernel::kernel;
 use super::poly::{N, Poly};
 use super::vector::Vector;
@@ -179,5 +180,25 @@ impl Vector for Numbers {
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn pack<const D: usize>(self, out: *mut u8) {
+        // SAFETY: the caller's: there are `2 * D` bytes.
+        let out = unsafe { std::slice::from_raw_parts_mut(out, 2 * D) };
+        let (first, second) = out.split_at_mut(D);
+        let wide = self.wide().map(|pair| pair as u32);
+        coding::pack::<D>([wide[0], wide[1], wide[2], wide[3]], first);
+        coding::pack::<D>([wide[4], wide[5], wide[6], wide[7]], second);
+    }
+
+    #[inline(always)]
+    unsafe fn unpack<const D: usize>(from: *const u8) -> Self {
+        // SAFETY: the caller's: there are `2 * D` bytes.
+        let (first, second) = unsafe { std::slice::from_raw_parts(from, 2 * D) }.split_at(D);
+        let mut numbers = [0; 16];
+        numbers[..8].copy_from_slice(&coding::unpack::<D>(first));
+        numbers[8..].copy_from_slice(&coding::unpack::<D>(second));
+        Numbers(numbers)
     }
 }

@@ -11,7 +11,6 @@
 //! function that has them.
 #![allow(unsafe_code)]
 
-use super::coding::{pack, unpack};
 use super::poly::{Factor, N, Poly};
 use super::tables::{
     Constant, Constants, FORWARD, GAMMAS, Half, INVERSE, Q, SCALE, SCALED_ZETA, TO_FORM, ZETAS,
@@ -57,6 +56,11 @@ pub(super) trait Vector: Copy {
 
     /// Transposes eight rows of eight pairs of numbers, in each polynomial.
     unsafe fn transpose(rows: &mut [Self; 8]);
+
+    /// Writes all numbers with `D` bits for each, of which every two have been put together in the 32 bits of both.
+    unsafe fn pack<const D: usize>(self, out: *mut u8);
+    /// Reads numbers of `D` bits, as many as there are.
+    unsafe fn unpack<const D: usize>(from: *const u8) -> Self;
 }
 
 /// A constant in every lane, or a vector of constants, with its product with 1/q.
@@ -366,48 +370,34 @@ pub(super) unsafe fn compress<V: Vector>(poly: &Poly, bits: usize, out: &mut [u8
 unsafe fn compress_to<V: Vector, const D: usize>(poly: &Poly, out: &mut [u8]) {
     // About 2^15 times 2^D / q: the quotient is right, or one too large or too small.
     let estimate = const { ((1 << (15 + D)) as f64 / Q as f64 + 0.5) as i16 };
-    let mut compressed = Poly::ZERO;
-    // SAFETY: the caller's; both have N coefficients.
+    // SAFETY: the caller's; the polynomial has N coefficients, and there are 32 * D bytes.
     unsafe {
         for i in 0..N / (16 * V::POLYS) {
-            let at = 16 * V::POLYS * i;
-            let x = canonical(V::load(poly.0.as_ptr().add(at)));
+            let x = canonical(V::load(poly.0.as_ptr().add(16 * V::POLYS * i)));
             let quotient = x.mul_round(V::splat(estimate));
             let rest = x.mul_low(V::splat(1 << D)).sub(quotient.mul_low(V::splat(Q)));
             // A mask is minus one.
             let quotient = quotient.sub(rest.greater(V::splat(Q / 2)));
             let quotient = quotient.add(V::splat(-Q / 2).greater(rest));
             let quotient = quotient.and(V::splat((1 << D) - 1));
-            quotient.store(compressed.0.as_mut_ptr().add(at));
+            put::<V, D>(quotient, out.as_mut_ptr().add(2 * D * V::POLYS * i));
         }
-        pack_all::<V, D>(&mut compressed, out);
     }
 }
 
-/// Encodes numbers of `D` bits, and clears them.
+/// Writes numbers of `D` bits.
 #[inline(always)]
-unsafe fn pack_all<V: Vector, const D: usize>(poly: &mut Poly, out: &mut [u8]) {
+unsafe fn put<V: Vector, const D: usize>(numbers: V, out: *mut u8) {
+    let weights = const {
+        let (mut weights, mut i) = ([1; 16], 1);
+        while i < 16 {
+            weights[i] = 1 << D;
+            i += 2;
+        }
+        weights
+    };
     // SAFETY: the caller's.
-    unsafe {
-        let weights = const {
-            let (mut weights, mut i) = ([1; 16], 1);
-            while i < 16 {
-                weights[i] = 1 << D;
-                i += 2;
-            }
-            weights
-        };
-        for i in 0..N / (16 * V::POLYS) {
-            let at = 16 * V::POLYS * i;
-            let x = V::load(poly.0.as_ptr().add(at));
-            x.mul_pairs(V::each(&weights)).store(poly.0.as_mut_ptr().add(at));
-        }
-        pack::<D>(poly, out);
-        for i in 0..N / (16 * V::POLYS) {
-            V::splat(0).store(poly.0.as_mut_ptr().add(16 * V::POLYS * i));
-        }
-        zeroize::optimization_barrier(&*poly);
-    }
+    unsafe { numbers.mul_pairs(V::each(&weights)).pack::<D>(out) }
 }
 
 /// Decodes numbers of `bits` bits, and decompresses: FIPS 203 §4.2.1, algorithm 6 and equation 4.8.
@@ -427,50 +417,53 @@ pub(super) unsafe fn decompress<V: Vector>(bytes: &[u8], bits: usize, poly: &mut
 
 #[inline(always)]
 unsafe fn decompress_from<V: Vector, const D: usize>(bytes: &[u8], poly: &mut Poly) {
-    unpack::<D>(bytes, poly);
-    // SAFETY: the caller's; the polynomial has N coefficients.
+    // SAFETY: the caller's; the polynomial has N coefficients, and there are 32 * D bytes.
     unsafe {
         for i in 0..N / (16 * V::POLYS) {
-            let at = 16 * V::POLYS * i;
             // Rounding of the number times 2^(15 - D) times q / 2^15 is that of the standard.
-            let x = V::load(poly.0.as_ptr().add(at)).mul_low(V::splat(1 << (15 - D)));
-            x.mul_round(V::splat(Q)).store(poly.0.as_mut_ptr().add(at));
+            let x = V::unpack::<D>(bytes.as_ptr().add(2 * D * V::POLYS * i)).mul_low(V::splat(1 << (15 - D)));
+            x.mul_round(V::splat(Q)).store(poly.0.as_mut_ptr().add(16 * V::POLYS * i));
         }
     }
 }
 
-/// Encodes a transformed polynomial: FIPS 203 §4.2.1, algorithm 5 for 12 bits.
+/// Encodes a transformed polynomial: FIPS 203 §4.2.1, algorithm 5 for 12 bits. `V` has coefficients of one polynomial.
 #[inline(always)]
-pub(super) unsafe fn encode<V: Vector, One: Vector>(poly: &Poly, out: &mut [u8]) {
-    let mut ordered = *poly;
-    // SAFETY: the caller's.
+pub(super) unsafe fn encode<V: Vector>(poly: &Poly, out: &mut [u8]) {
+    // SAFETY: the caller's; there are 384 bytes.
     unsafe {
-        arrange::<One>(&mut ordered);
-        for i in 0..N / (16 * V::POLYS) {
-            let at = 16 * V::POLYS * i;
-            canonical(V::load(ordered.0.as_ptr().add(at))).store(ordered.0.as_mut_ptr().add(at));
+        for half in 0..2 {
+            let mut x = load_half::<V>(poly, half);
+            V::transpose(&mut x);
+            for v in 0..8 {
+                put::<V, 12>(canonical(x[v]), out.as_mut_ptr().add(24 * (8 * half + v)));
+            }
         }
-        pack_all::<V, 12>(&mut ordered, out);
     }
 }
 
-/// Decodes a transformed polynomial: FIPS 203 §4.2.1, algorithm 6 for 12 bits. Returns false if a number was not below q.
+/// Decodes a transformed polynomial: FIPS 203 §4.2.1, algorithm 6 for 12 bits. Returns false if a number was not below q. `V` has coefficients of
+/// one polynomial.
 #[inline(always)]
-pub(super) unsafe fn decode<V: Vector, One: Vector>(bytes: &[u8], poly: &mut Poly) -> bool {
-    unpack::<12>(bytes, poly);
-    let mut beyond = [0; 32];
-    // SAFETY: the caller's; the polynomial has N coefficients, and a vector at most 32.
+pub(super) unsafe fn decode<V: Vector>(bytes: &[u8], poly: &mut Poly) -> bool {
+    let mut beyond = [0; 16];
+    // SAFETY: the caller's; there are 384 bytes.
     unsafe {
         let mut any = V::splat(0);
-        for i in 0..N / (16 * V::POLYS) {
-            let at = 16 * V::POLYS * i;
-            let x = V::load(poly.0.as_ptr().add(at));
-            let too_large = x.greater(V::splat(Q - 1));
-            any = any.sub(too_large);
-            x.sub(too_large.and(V::splat(Q))).store(poly.0.as_mut_ptr().add(at));
+        for half in 0..2 {
+            let mut x = [V::splat(0); 8];
+            for v in 0..8 {
+                let number = V::unpack::<12>(bytes.as_ptr().add(24 * (8 * half + v)));
+                let too_large = number.greater(V::splat(Q - 1));
+                any = any.sub(too_large);
+                x[v] = number.sub(too_large.and(V::splat(Q)));
+            }
+            V::transpose(&mut x);
+            for v in 0..8 {
+                x[v].store_each(poly, 128 * half + 16 * v);
+            }
         }
         any.store(beyond.as_mut_ptr());
-        arrange::<One>(poly);
     }
     beyond.iter().fold(0, |sum, lane| sum | lane) == 0
 }

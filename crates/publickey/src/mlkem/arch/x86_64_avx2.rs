@@ -6,6 +6,7 @@
 
 use core::arch::x86_64::*;
 
+use super::x86_64_bits as bits;
 use crate::lattice::transpose;
 use crate::mlkem::coding;
 use crate::mlkem::kernel::kernel;
@@ -140,6 +141,55 @@ impl Vector for Numbers {
             rows[i].0 = registers[i];
         }
     }
+
+    #[inline(always)]
+    unsafe fn pack<const D: usize>(self, out: *mut u8) {
+        // SAFETY: the caller's: there are `2 * D` bytes.
+        unsafe {
+            let shift = |x, bits: usize| _mm256_sll_epi64(x, _mm_cvtsi32_si128(bits as i32));
+            // Four numbers in each 64 bits.
+            let first = _mm256_and_si256(self.0, _mm256_set1_epi64x(0xffff_ffff));
+            let fours = _mm256_or_si256(first, shift(_mm256_srli_epi64::<32>(self.0), 2 * D));
+            let eights = if D.is_multiple_of(2) {
+                _mm256_shuffle_epi8(fours, each_part(&const { bits::joined(D) }))
+            } else {
+                let low = _mm256_or_si256(fours, shift(_mm256_shuffle_epi32::<0x4e>(fours), 4 * D));
+                let high = _mm256_srl_epi64(fours, _mm_cvtsi32_si128(64 - 4 * D as i32));
+                _mm256_blend_epi32::<0xcc>(low, high)
+            };
+            bits::write::<D>(_mm256_castsi256_si128(eights), out);
+            bits::write::<D>(_mm256_extracti128_si256::<1>(eights), out.add(D));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn unpack<const D: usize>(from: *const u8) -> Self {
+        // SAFETY: the caller's: there are `2 * D` bytes.
+        unsafe {
+            let eights = _mm256_set_m128i(bits::read::<D>(from.add(D)), bits::read::<D>(from));
+            if D == 11 {
+                let four = |(places, shifts): (bits::Places, [i32; 4])| {
+                    let words = _mm256_shuffle_epi8(eights, each_part(&places));
+                    let words = _mm256_srlv_epi32(words, each_part(&shifts));
+                    _mm256_and_si256(words, _mm256_set1_epi32((1 << D) - 1))
+                };
+                let [first, second] = [const { bits::in_words(D, 0) }, const { bits::in_words(D, 4) }];
+                return Numbers(_mm256_packus_epi32(four(first), four(second)));
+            }
+            let (places, factors) = const { bits::in_halves(D) };
+            let halves = _mm256_shuffle_epi8(eights, each_part(&places));
+            let top = _mm256_mullo_epi16(halves, each_part(&factors));
+            Numbers(_mm256_srl_epi16(top, _mm_cvtsi32_si128(16 - D as i32)))
+        }
+    }
+}
+
+/// Repeats 16 bytes in each part.
+#[inline(always)]
+unsafe fn each_part<T>(numbers: &T) -> __m256i {
+    const { assert!(size_of::<T>() == 16) };
+    // SAFETY: the caller's; there are 16 bytes.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(numbers).cast())) }
 }
 
 /// For eight bits, the places of those that are set, as a shuffle of 16-bit numbers.
