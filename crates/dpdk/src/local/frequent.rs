@@ -85,7 +85,7 @@ unsafe fn run_gcm(packets: &mut [Packet], lanes: &GcmLanes, forward: bool) -> us
         lanes.open(&mut all)
     }
     for (packet, job) in packets.iter_mut().zip(&jobs) {
-        packet.status = status(job.result.clone());
+        packet.status = status(job.result);
         if forward && packet.status == Status::Good {
             // SAFETY: as the caller says; `gcm` has looked at the length.
             unsafe { packet.give_tag(&job.tag[..job.tag_len]) };
