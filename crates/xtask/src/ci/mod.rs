@@ -45,7 +45,6 @@ const DEEP: &[(&str, Step)] = &[
     ("str0m", |p| steps::apart(p, STR0M)),
     ("tokens-tpm", steps::tokens_tpm),
     ("dpdk-gateway", |_| dpdk::gateway()),
-    ("dpdk-newer", |_| dpdk::newer()),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {
         p.passed += upstream::all()?;

@@ -1,7 +1,6 @@
 //! The driver for DPDK: the crate's archive, linked with the driver's C side where DPDK's headers are.
 
 mod gateway;
-mod newer;
 
 use std::path::PathBuf;
 
@@ -9,7 +8,6 @@ use crate::install::build::{artifact, cargo};
 use crate::run::{command, root, run, works};
 
 pub use gateway::gateway;
-pub use newer::newer;
 
 /// Returns true if the headers that the driver is compiled with are installed.
 pub fn has_headers() -> bool {
