@@ -1,13 +1,13 @@
 //! ESP: any text is associations or is refused with the line that is at fault, any bytes are messages of the kernel or are refused, and nothing that arrives is taken for a packet of the association
-//! unless it is one.
+//! unless it is one. Any header of a TUN device divides its packet, or is refused.
 #![cfg_attr(fuzzing, no_main)]
 
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use millstream_esp::{
-    Fate, Flow, FreshKey, Job, KernelMessage, Lane, Numbers, Packet, Place, Sa, Side, kernel_messages, parse,
-    too_big,
+    Divided, Fate, Flow, FreshKey, Job, KernelMessage, Lane, Numbers, Offload, Packet, Place, Sa, Side,
+    kernel_messages, parse, too_big, train,
 };
 
 const SUITES: [&str; 3] = [
@@ -35,6 +35,9 @@ fuzz_target!(|data: &[u8]| {
             assert!(Flow::read(&message).is_ok_and(|answer| answer.destination == flow.source));
         }
     }
+    if let Some((header, packet)) = data.split_first_chunk() {
+        divide(Offload::from_bytes(*header), packet);
+    }
     let Some((&[which, at, flip], rest)) = data.split_first_chunk::<3>() else { return };
     let extended = if which & 0x80 != 0 { "flag esn" } else { "" };
     let (sealing, opening) = ends(SUITES[usize::from(which) % SUITES.len()], extended);
@@ -56,6 +59,25 @@ fuzz_target!(|data: &[u8]| {
         Err(fate) => assert!(flip != 0, "{fate}"),
     }
 });
+
+/// Divides a packet of a TUN device, or refuses it. What is gathered again comes out as it was.
+fn divide(offload: Offload, packet: &[u8]) {
+    let mut long = packet.to_vec();
+    let Ok(mut divided) = Divided::new(offload, &mut long) else { return };
+    let all: Vec<Packet> = std::iter::from_fn(|| divided.next(Packet::with_room)).collect();
+    let bytes: usize = all.iter().map(|packet| packet.data().len()).sum();
+    assert!(!all.is_empty() && bytes >= packet.len(), "bytes are missing");
+    let all: Vec<&[u8]> = all.iter().map(Packet::data).collect();
+    let gathered = train(&all, true);
+    let (header, lead) = gathered.lead().split_first_chunk().expect("a header");
+    let rest = all[..gathered.count].iter().flat_map(|packet| &packet[gathered.from..]);
+    let mut long: Vec<u8> = lead.iter().chain(rest).copied().collect();
+    let mut divided = Divided::new(Offload::from_bytes(*header), &mut long).expect("it was gathered");
+    for packet in &all[..gathered.count] {
+        assert!(divided.next(Packet::with_room).is_some_and(|again| again.data() == *packet));
+    }
+    assert!(divided.next(Packet::with_room).is_none());
+}
 
 /// Makes both ends of an association.
 fn ends(suite: &str, extended: &str) -> (Arc<Sa>, Arc<Sa>) {

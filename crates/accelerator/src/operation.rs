@@ -129,6 +129,13 @@ impl<'a> Operation<'a> {
         Operation::new(Work::KasumiF8(job))
     }
 
+    /// Does the same as [`Operation::kasumi_f8`] with the block that is enciphered first as a whole, also if its last 26 bits are not the
+    /// zeros of TS 35.201. Its result may be [`Error::DataLength`].
+    #[inline]
+    pub fn kasumi_f8_iv(key: &'a kasumi::F8, iv: [u8; 8], data: InOut<'a>, bits: usize) -> Self {
+        Operation::new(Work::KasumiF8(kasumi::F8Job::with_iv(key, u64::from_be_bytes(iv), data, bits)))
+    }
+
     /// Computes the KASUMI F9 code of the first `bits` bits of `message` (3GPP TS 35.201 §4). Its result may be
     /// [`Error::DataLength`] or [`Error::Parameter`].
     #[inline]

@@ -3,6 +3,9 @@
  * side; those of an isolated device go to a worker at once.
  */
 
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
 #include "driver.h"
 
 static const uint8_t statuses[] = {
@@ -33,11 +36,23 @@ static struct session *session_for(struct rte_crypto_op *operation, struct sessi
 	return session_bind(NULL, operation->sym->xform, own) == 0 ? own : NULL;
 }
 
+/* Has what the operations behind this one point to on its way to the caches. */
+static inline void ahead(struct rte_crypto_op **operations, uint16_t i, uint16_t count)
+{
+	if (i + 8 < count)
+		rte_prefetch0(operations[i + 8]);
+	if (i + 4 < count)
+		rte_prefetch0(operations[i + 4]->sym->m_src);
+	if (i + 2 < count && operations[i + 2]->type == RTE_CRYPTO_OP_TYPE_SYMMETRIC && operations[i + 2]->sym->m_src != NULL)
+		rte_prefetch0(rte_pktmbuf_mtod(operations[i + 2]->sym->m_src, void *));
+}
+
 /* Executes operations, and writes how each has ended. */
 static void execute(struct queue_pair *pair, struct rte_crypto_op **operations, uint16_t count)
 {
 	uint16_t described = 0, sessions = 0;
 	for (uint16_t i = 0; i < count; i++) {
+		ahead(operations, i, count);
 		struct session *own = &pair->sessionless[sessions], *session = session_for(operations[i], own);
 		sessions += session == own;
 		if (session == NULL || session->steps == NULL)

@@ -1,25 +1,6 @@
-//! Data of KASUMI: bits, and the frame around a message of F9.
+//! The frame around a message of KASUMI F9.
 //!
-//! Ref. 3GPP TS 35.201 §3 and §4; DPDK's `rte_crypto_sym.h`, which has COUNT, FRESH, DIRECTION and the padding in the data of F9.
-
-/// COUNT, BEARER and DIRECTION of KASUMI F8, from eight bytes of initialisation vector.
-pub struct F8Start {
-    /// COUNT.
-    pub count: u32,
-    /// BEARER.
-    pub bearer: u8,
-    /// DIRECTION.
-    pub direction: u8,
-}
-
-impl F8Start {
-    /// Reads them. There are none where one of the last 26 bits is not zero.
-    pub fn new(iv: &[u8; 8]) -> Option<Self> {
-        let (count, rest) = ((u64::from_be_bytes(*iv) >> 32) as u32, u64::from_be_bytes(*iv) as u32);
-        let used = F8Start { count, bearer: (rest >> 27) as u8, direction: (rest >> 26) as u8 & 1 };
-        (rest & ((1 << 26) - 1) == 0).then_some(used)
-    }
-}
+//! Ref. 3GPP TS 35.201 §4; DPDK's `rte_crypto_sym.h`, which has COUNT, FRESH, DIRECTION and the padding in the data of F9.
 
 /// A message of KASUMI F9 in its frame: COUNT and FRESH before it, DIRECTION, a one and zeros after it.
 pub struct F9Frame<'a> {
@@ -58,13 +39,6 @@ impl<'a> F9Frame<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_start_is_taken_apart() {
-        let start = F8Start::new(&[1, 2, 3, 4, 0b1010_1100, 0, 0, 0]).unwrap();
-        assert_eq!((start.count, start.bearer, start.direction), (0x0102_0304, 0b10101, 1));
-        assert!(F8Start::new(&[1, 2, 3, 4, 0b1010_1110, 0, 0, 0]).is_none());
-    }
 
     #[test]
     fn a_frame_is_taken_apart() {

@@ -287,6 +287,37 @@ fn keys_of_any_kernel() {
     }
 }
 
+/// An initialisation vector whose last bits are no zeros begins with itself, in lanes as alone; with zeros it is COUNT, BEARER and DIRECTION.
+#[test]
+fn whole_initialisation_vectors_are_taken() {
+    let messages: Vec<Message> =
+        (0..20).map(|i| Message::random(&mut Random::new(i), 90 + 7 * i as usize)).collect();
+    let ivs: Vec<u64> = (0..20).map(|i: u64| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(i + 1)).collect();
+    let keys: Vec<F8> = messages.iter().map(|m| F8::new(Features::hardware(), &m.key).unwrap()).collect();
+    let alone = |key: &F8, iv: u64, m: &Message| {
+        let mut data = m.data.clone();
+        key.apply_iv(iv, InOut::in_place(&mut data), m.bits).unwrap();
+        data
+    };
+    for (m, key) in messages.iter().zip(&keys) {
+        let iv = u64::from(m.count) << 32 | u64::from(m.bearer) << 27 | u64::from(m.direction) << 26;
+        assert_eq!(alone(key, iv, m), m.f8());
+        assert_ne!(alone(key, iv | 1, m), m.f8());
+    }
+    for row in f8_rows() {
+        let mut buffers: Vec<Vec<u8>> = messages.iter().map(|m| m.data.clone()).collect();
+        let jobs = messages.iter().zip(&keys).zip(&ivs).zip(&mut buffers);
+        let mut jobs: Vec<F8Job<'_>> = jobs
+            .map(|(((m, key), iv), buffer)| F8Job::with_iv(key, *iv, InOut::in_place(buffer), m.bits))
+            .collect();
+        F8Lanes::with_kernel(row).apply(&mut jobs.iter_mut().collect::<Vec<_>>());
+        drop(jobs);
+        for (((m, key), iv), buffer) in messages.iter().zip(&keys).zip(&ivs).zip(&buffers) {
+            assert_eq!(*buffer, alone(key, *iv, m), "{row:?}");
+        }
+    }
+}
+
 /// What is wrong with one message is said there and does not touch the others, nor its buffer.
 #[test]
 fn errors_stay_with_their_message() {

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::checksum::{checksum, fold, sum};
 use crate::fate::Fate;
 
 /// The facts of an inner packet that associations are chosen by.
@@ -122,29 +123,11 @@ pub(crate) fn set_class(packet: &mut [u8], class: u8) {
         return;
     }
     // RFC 1624: HC' = ~(~HC + ~m + m').
-    let before = u16::from_be_bytes([packet[0], packet[1]]);
+    let before = !fold(sum(&packet[..2]));
     packet[1] = class;
-    let after = u16::from_be_bytes([packet[0], packet[1]]);
-    let old = u16::from_be_bytes([packet[10], packet[11]]);
-    let sum = fold(u32::from(!old) + u32::from(!before) + u32::from(after));
-    packet[10..12].copy_from_slice(&(!sum).to_be_bytes());
-}
-
-fn fold(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0;
-    for part in parts {
-        for pair in part.chunks(2) {
-            sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-        }
-    }
-    !fold(sum)
+    let old = !fold(sum(&packet[10..12]));
+    let repaired = u64::from(old) + u64::from(before) + sum(&packet[..2]);
+    packet[10..12].copy_from_slice(&checksum(repaired));
 }
 
 /// Makes the message to a packet's sender that it is longer than the `mtu` bytes that fit: "fragmentation needed" of ICMP, or
@@ -186,14 +169,14 @@ fn too_big_v4(packet: &[u8], header_len: usize, (from, to): (Ipv4Addr, Ipv4Addr)
     let quoted = &packet[..packet.len().min(header_len + 8)];
     let mtu = (mtu.min(0xffff) as u16).to_be_bytes();
     let mut message = [&[3, 4, 0, 0, 0, 0, mtu[0], mtu[1]], quoted].concat();
-    let sum = checksum(&[&message]);
-    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let code = checksum(sum(&message));
+    message[2..4].copy_from_slice(&code);
     let len = ((20 + message.len()) as u16).to_be_bytes();
     let mut header = vec![0x45, 0xc0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0];
     header.extend_from_slice(&from.octets());
     header.extend_from_slice(&to.octets());
-    let sum = checksum(&[&header]);
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    let code = checksum(sum(&header));
+    header[10..12].copy_from_slice(&code);
     [header, message].concat()
 }
 
@@ -202,8 +185,9 @@ fn too_big_v6(packet: &[u8], (from, to): (Ipv6Addr, Ipv6Addr), mtu: usize) -> Ve
     let quoted = &packet[..packet.len().min(LEAST_MTU_V6 - 48)];
     let mut message = [&[2, 0, 0, 0][..], &(mtu as u32).to_be_bytes(), quoted].concat();
     let len = (message.len() as u32).to_be_bytes();
-    let sum = checksum(&[&from.octets(), &to.octets(), &len, &[0, 0, 0, 58], &message]);
-    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let pieces = [&from.octets()[..], &to.octets(), &len, &[0, 0, 0, 58], &message];
+    let code = checksum(pieces.into_iter().map(sum).sum());
+    message[2..4].copy_from_slice(&code);
     let mut header = vec![0x60, 0, 0, 0, len[2], len[3], 58, 64];
     header.extend_from_slice(&from.octets());
     header.extend_from_slice(&to.octets());
@@ -218,8 +202,8 @@ mod tests {
         let len16 = (len as u16).to_be_bytes();
         let mut packet =
             vec![0x45, class, len16[0], len16[1], 0, 1, flags, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-        let sum = checksum(&[&packet]);
-        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        let code = checksum(sum(&packet));
+        packet[10..12].copy_from_slice(&code);
         packet.resize(len, 0xab);
         packet
     }
@@ -248,7 +232,7 @@ mod tests {
         for class in 0..=255 {
             let mut packet = v4(0x28, 40, 0);
             set_class(&mut packet, class);
-            assert_eq!(checksum(&[&packet[..20]]), 0);
+            assert_eq!(checksum(sum(&packet[..20])), [0, 0]);
             assert_eq!(Flow::read(&packet).unwrap().class, class);
         }
         let mut packet = vec![0; 40];
@@ -265,7 +249,7 @@ mod tests {
         let message = too_big(&packet, 1400).unwrap();
         let flow = Flow::read(&message).unwrap();
         assert_eq!((flow.protocol, flow.len), (1, 20 + 8 + 28));
-        assert_eq!((checksum(&[&message[..20]]), checksum(&[&message[20..]])), (0, 0));
+        assert_eq!((checksum(sum(&message[..20])), checksum(sum(&message[20..]))), ([0, 0], [0, 0]));
         assert_eq!(message[20..28], [3, 4, message[22], message[23], 0, 0, 0x05, 0x78]);
         assert_eq!(too_big(&v4(0, 1500, 0), 1400), None, "it may be cut");
         let fits = |flags, longest| Flow::read(&v4(0, 1200, flags)).unwrap().fits(longest);
@@ -282,7 +266,8 @@ mod tests {
         let message = too_big(&packet, 1400).unwrap();
         assert_eq!(message.len(), 1280);
         let len = ((message.len() - 40) as u32).to_be_bytes();
-        assert_eq!(checksum(&[&message[8..40], &len, &[0, 0, 0, 58], &message[40..]]), 0);
+        let pieces = [&message[8..40], &len, &[0, 0, 0, 58], &message[40..]];
+        assert_eq!(checksum(pieces.into_iter().map(sum).sum()), [0, 0]);
         assert_eq!(message[44..48], 1400u32.to_be_bytes());
         // Each path of IPv6 takes 1280 bytes, this one in fragments.
         assert_eq!(too_big(&packet, 1200).unwrap()[44..48], 1280u32.to_be_bytes());

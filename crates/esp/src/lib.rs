@@ -40,6 +40,7 @@
 //! Ref. RFC 4303 (ESP), RFC 4301 (architecture), RFC 3948 (ESP in UDP), RFC 6040 (congestion through tunnels).
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod compute;
 mod description;
 mod fate;
@@ -47,6 +48,7 @@ mod ip;
 mod job;
 mod keys;
 mod numbers;
+mod offload;
 mod outbound;
 mod packet;
 mod place;
@@ -69,6 +71,7 @@ pub use ip::{Flow, too_big};
 pub use job::Job;
 pub use keys::Keys;
 pub use numbers::{BLOCK, FreshKey, Numbers, Reserve};
+pub use offload::{Divided, Kind as OffloadKind, OFFLOAD_LEN, Offload, Train, train};
 pub use packet::Packet;
 pub use place::{Place, Service};
 pub use sa::{Sa, Side};

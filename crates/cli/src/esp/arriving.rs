@@ -1,16 +1,17 @@
 //! A thread that reads packets from an outer socket.
 
 use std::io;
-use std::iter;
+use std::mem::replace;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use millstream_esp::{Job, Packet};
+use millstream_esp::Job;
 
 use super::plane::{BATCH, Plane};
-use super::sockets::{Arrived, Socket};
+use super::sockets::{Arrived, Inbox, Socket};
+use super::tun::Written;
 
 /// The pause after the socket failed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -34,46 +35,36 @@ pub(super) fn start(plane: &Arc<Plane>, socket: Arc<Socket>) -> io::Result<()> {
 fn carry(plane: &Arc<Plane>, socket: &Socket) {
     let receiver = plane.clone();
     let mut line = plane.workers.line(move |mut jobs: Vec<Job>| {
-        for job in &mut jobs {
-            let admitted = job.finish(|sa, flow| receiver.table().admits(sa, flow));
-            if admitted.is_err() {
-                continue;
-            }
+        let opened = jobs.iter_mut().filter_map(|job| {
+            job.finish(|sa, flow| receiver.table().admits(sa, flow)).ok()?;
             receiver.hear(job);
-            if receiver.tun.write(job.packet().data()).is_err() {
-                receiver.events.refused.fetch_add(1, Ordering::Relaxed);
-            }
-        }
+            Some(job.packet().data())
+        });
+        let Written { refused, long } = receiver.tun.write(&opened.collect::<Vec<_>>());
+        receiver.events.refused.fetch_add(refused, Ordering::Relaxed);
+        receiver.events.long_in.fetch_add(long, Ordering::Relaxed);
         receiver.recycle(jobs.into_iter().map(Job::into_packet));
     });
+    let mut inbox = Inbox::new();
+    let mut jobs = Vec::with_capacity(BATCH);
     loop {
-        let mut jobs = Vec::with_capacity(BATCH);
-        let mut came = 0;
-        while came < BATCH {
-            let mut packet = plane.buffer();
-            match socket.receive(packet.room()) {
-                Ok(Some(arrived)) => {
-                    packet.set_range(arrived.start, arrived.len);
-                    for packet in divide(plane, packet, arrived.each) {
-                        came += 1;
-                        jobs.extend(begin(plane, packet, &arrived));
-                    }
-                }
-                Ok(None) => {
-                    plane.recycle([packet]);
-                    break;
-                }
-                Err(_) => {
-                    thread::sleep(PAUSE);
-                    break;
+        let received = socket.receive(&mut inbox, |packets, arrived| {
+            // An empty one is a packet, too. Those that came as one may have a shorter one behind them.
+            let none = packets.is_empty().then_some(packets);
+            for data in none.into_iter().chain(packets.chunks(arrived.each)) {
+                jobs.extend(begin(plane, data, arrived));
+                if jobs.len() == BATCH {
+                    line.hand_in(replace(&mut jobs, Vec::with_capacity(BATCH)));
                 }
             }
+        });
+        // The others wait no longer than until the next call finds nothing.
+        let is_quiet = !matches!(received, Ok(count) if count > 0);
+        if !jobs.is_empty() && (is_quiet || jobs.len() >= BATCH / 2) {
+            line.hand_in(replace(&mut jobs, Vec::with_capacity(BATCH)));
         }
-        if !jobs.is_empty() {
-            line.hand_in(jobs);
-        }
-        if came < BATCH {
-            if socket.wait().is_err() {
+        if is_quiet {
+            if received.is_err() || socket.wait().is_err() {
                 thread::sleep(PAUSE);
             }
             // One that is left would end each wait at once.
@@ -82,22 +73,8 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
     }
 }
 
-/// Parts what was read at once into packets of so many bytes, of which the last one may be shorter. The first stays where it is.
-fn divide(plane: &Plane, mut first: Packet, each: usize) -> impl Iterator<Item = Packet> {
-    let others = first.data().chunks(each).skip(1).map(|data| {
-        let mut packet = plane.buffer();
-        packet.room()[..data.len()].copy_from_slice(data);
-        packet.set_len(data.len());
-        packet
-    });
-    let others: Vec<Packet> = others.collect();
-    first.cut(each.min(first.data().len()));
-    iter::once(first).chain(others)
-}
-
 /// Finds the association of a packet, and begins to open it.
-fn begin(plane: &Plane, packet: Packet, arrived: &Arrived) -> Option<Job> {
-    let data = packet.data();
+fn begin(plane: &Plane, data: &[u8], arrived: &Arrived) -> Option<Job> {
     let event = match data {
         _ if data == KEEPALIVE => Some(&plane.events.keepalives_in),
         _ if data.starts_with(&IKE) => Some(&plane.events.ike),
@@ -105,19 +82,13 @@ fn begin(plane: &Plane, packet: Packet, arrived: &Arrived) -> Option<Job> {
     };
     if let Some(event) = event {
         event.fetch_add(1, Ordering::Relaxed);
-        plane.recycle([packet]);
         return None;
     }
     let table = plane.table();
-    match table.for_arrived(packet.data()) {
-        Ok(sa) => match Job::open(sa, packet, arrived.class, arrived.from) {
-            Ok(job) => return Some(job),
-            Err((packet, _)) => plane.recycle([packet]),
-        },
-        Err(fate) => {
-            plane.dropped.drop(fate);
-            plane.recycle([packet]);
-        }
-    }
-    None
+    let sa = table.for_arrived(data).inspect_err(|fate| plane.dropped.drop(*fate)).ok()?;
+    let mut packet = plane.buffer(data.len());
+    packet.room()[..data.len()].copy_from_slice(data);
+    packet.set_len(data.len());
+    let job = Job::open(sa, packet, arrived.class, arrived.from);
+    job.map_err(|(packet, _)| plane.recycle([packet])).ok()
 }

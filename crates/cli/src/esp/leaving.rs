@@ -2,12 +2,14 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use millstream_esp::{Fate, Flow, Job, Packet, too_big};
+use millstream_esp::{Divided, Fate, Flow, Job, Line, Offload, Packet, too_big};
 
 use super::plane::{BATCH, Plane};
+use super::tun;
 
 /// The pause after the device failed, as while it is down.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -36,41 +38,59 @@ fn carry(plane: &Arc<Plane>) {
         }
         sender.recycle(jobs.into_iter().map(Job::into_packet));
     });
+    let mut room = vec![0; tun::ROOM];
+    let mut packets = Vec::with_capacity(BATCH);
     loop {
-        match read(plane) {
-            Ok(packets) if packets.is_empty() => {
+        match plane.tun.read(&mut room) {
+            Ok(Some((offload, long))) => divide(plane, &mut line, &mut packets, offload, long),
+            Ok(None) if packets.is_empty() => {
                 if plane.tun.wait().is_err() {
                     thread::sleep(PAUSE);
                 }
             }
-            Ok(packets) => line.hand_in(begin(plane, packets)),
-            Err(_) => thread::sleep(PAUSE),
+            Ok(None) => hand_in(plane, &mut line, &mut packets),
+            Err(_) => {
+                hand_in(plane, &mut line, &mut packets);
+                thread::sleep(PAUSE);
+            }
         }
     }
 }
 
-/// Reads the packets that are there, up to a batch.
-fn read(plane: &Plane) -> io::Result<Vec<Packet>> {
-    let mut packets = Vec::with_capacity(BATCH);
-    while packets.len() < BATCH {
-        let mut packet = plane.buffer();
-        match plane.tun.read(packet.room()) {
-            Ok(Some(len)) => {
-                packet.set_len(len);
-                packets.push(packet);
-            }
-            Ok(None) => break,
-            Err(error) if packets.is_empty() => return Err(error),
-            Err(_) => break,
+/// Divides what the device gave into packets, and hands them in whenever a batch of them is there: one that stands for thousands has no
+/// more memory than others.
+fn divide(plane: &Plane, line: &mut Line, packets: &mut Vec<Packet>, offload: Offload, long: &mut [u8]) {
+    let mut divided = match Divided::new(offload, long) {
+        Ok(divided) => divided,
+        Err(fate) => return plane.dropped.drop(fate),
+    };
+    if divided.is_long() {
+        plane.events.long_out.fetch_add(1, Ordering::Relaxed);
+    }
+    while let Some(packet) = divided.next(|len| plane.buffer(len)) {
+        packets.push(packet);
+        if packets.len() == BATCH {
+            hand_in(plane, line, packets);
         }
     }
-    Ok(packets)
+    // The packets of a long one go in one call of the outer side, too.
+    if packets.len() >= BATCH / 2 {
+        hand_in(plane, line, packets);
+    }
+}
+
+fn hand_in(plane: &Plane, line: &mut Line, packets: &mut Vec<Packet>) {
+    let jobs = begin(plane, packets.drain(..));
+    if !jobs.is_empty() {
+        line.hand_in(jobs);
+    }
 }
 
 /// Finds the association of each packet, and begins to seal it. While this goes on no association is removed, and none is settled.
-fn begin(plane: &Plane, packets: Vec<Packet>) -> Vec<Job> {
+fn begin(plane: &Plane, packets: impl ExactSizeIterator<Item = Packet>) -> Vec<Job> {
     let table = plane.table();
     let mut jobs = Vec::with_capacity(packets.len());
+    let mut told = None;
     for packet in packets {
         let sa = match table.for_leaving(packet.data()) {
             Ok(sa) => sa,
@@ -81,11 +101,17 @@ fn begin(plane: &Plane, packets: Vec<Packet>) -> Vec<Job> {
             }
         };
         let longest = plane.longest(sa.facts());
-        if !Flow::read(packet.data()).is_ok_and(|flow| flow.fits(longest)) {
+        let flow = Flow::read(packet.data());
+        if !flow.is_ok_and(|flow| flow.fits(longest)) {
             sa.counters().drop(Fate::TooBig);
-            if let Some(message) = too_big(packet.data(), longest) {
+            // One answer is enough for the packets of a long one.
+            let ends = flow.map(|flow| (flow.source, flow.destination)).ok();
+            if told != Some(ends)
+                && let Some(message) = too_big(packet.data(), longest)
+            {
                 // A sender that is not told finds out by itself.
-                let _ = plane.tun.write(&message);
+                let _ = plane.tun.write(&[&message]);
+                told = Some(ends);
             }
             plane.recycle([packet]);
             continue;

@@ -24,6 +24,7 @@ pub(super) fn json(plane: &Plane) -> Value {
         "ike": count(&plane.events.ike),
         "keepalives": { "in": count(&plane.events.keepalives_in), "out": count(&plane.events.keepalives_out) },
         "refused": count(&plane.events.refused),
+        "long_packets": { "in": count(&plane.events.long_in), "out": count(&plane.events.long_out) },
         "path_mtus": { "learned": count(&plane.events.path_mtus), "ignored": count(&plane.events.icmp_ignored) },
         "peers_moved": count(&plane.events.moves),
         "service_losses": count(&plane.events.service_losses),

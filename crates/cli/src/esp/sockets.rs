@@ -1,7 +1,7 @@
 //! The outer sockets: ESP in UDP, and ESP itself where this process may have a raw socket.
 //!
 //! Packets of one length to one peer go to the kernel in one call, which divides them (`UDP_SEGMENT`), and such packets come in one, too
-//! (`UDP_GRO`).
+//! (`UDP_GRO`). Where they come one by one, as in raw sockets, many are read in one call (`recvmmsg`).
 //!
 //! Ref. RFC 3948 §2 (marker, keep-alive), §3.2 (port 4500).
 
@@ -14,8 +14,8 @@ use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc::{SO_EE_ORIGIN_ICMP, SO_EE_ORIGIN_ICMP6, sock_extended_err, sockaddr_in6};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
-    sockopt as options,
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, recvmsg,
+    sendmsg, setsockopt, sockopt as options,
 };
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, bind, socket_with, sockopt};
@@ -35,12 +35,8 @@ pub(super) struct Socket {
     divides: AtomicBool,
 }
 
-/// A packet that has arrived.
+/// A packet that has arrived, or several that came as one.
 pub(super) struct Arrived {
-    /// The place of its first byte behind the outer headers, in what was read.
-    pub(super) start: usize,
-    /// Bytes from there on.
-    pub(super) len: usize,
     /// Bytes of each packet where these are several, of which the last one may be shorter.
     pub(super) each: usize,
     /// The traffic class of the outer header.
@@ -48,6 +44,23 @@ pub(super) struct Arrived {
     /// The sender.
     pub(super) from: Option<SocketAddr>,
 }
+
+/// Room for what is read in one call.
+pub(super) struct Inbox {
+    rooms: Vec<Box<[u8]>>,
+    /// The number of packets to ask for.
+    next: usize,
+}
+
+impl Inbox {
+    /// Makes one.
+    pub(super) fn new() -> Self {
+        Inbox { rooms: Vec::new(), next: 1 }
+    }
+}
+
+/// The longest packet of a socket.
+const LONGEST: usize = 65_536;
 
 /// A router's message that a packet was too big: "fragmentation needed" of ICMP, or "packet too big" of ICMPv6.
 pub(super) struct TooBig {
@@ -119,44 +132,65 @@ impl Socket {
         super::tun::wait(self.descriptor.as_fd())
     }
 
-    /// Reads a packet, or several of one length from one peer; none if there is none now. A packet that is longer than the room is cut, and
-    /// fails to be authentic.
+    /// Reads packets, gives each to `take`, or several of one length from one peer at once, and returns how many there were, these counted
+    /// as one. Asks for more the next time if there were as many as were asked for. A packet that is longer than the room is cut, and fails to
+    /// be authentic.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn receive(&self, room: &mut [u8]) -> io::Result<Option<Arrived>> {
-        let mut control = cmsg_space!(u8, i32, i32);
-        let mut parts = [IoSliceMut::new(room)];
-        let received = recvmsg::<SockaddrStorage>(
-            self.descriptor.as_raw_fd(),
-            &mut parts,
-            Some(&mut control),
-            MsgFlags::MSG_DONTWAIT,
-        );
-        let received = match received {
+    pub(super) fn receive(
+        &self,
+        inbox: &mut Inbox,
+        mut take: impl FnMut(&[u8], &Arrived),
+    ) -> io::Result<usize> {
+        let asked = inbox.next;
+        while inbox.rooms.len() < asked {
+            inbox.rooms.push(vec![0; LONGEST].into());
+        }
+        // The kernel writes lengths into the headers, so those of the last call are of no use.
+        let mut headers = MultiHeaders::preallocate(asked, Some(cmsg_space!(u8, i32, i32)));
+        let mut parts: Vec<_> = inbox.rooms[..asked].iter_mut().map(|room| [IoSliceMut::new(room)]).collect();
+        let descriptor = self.descriptor.as_raw_fd();
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let received = match recvmmsg(descriptor, &mut headers, parts.iter_mut(), flags, None) {
             Ok(received) => received,
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(0),
             // Such an error concerns no packet that comes.
-            Err(error) if is_told_once(error) => return Ok(None),
+            Err(error) if is_told_once(error) => return Ok(0),
             Err(error) => return Err(error.into()),
         };
-        let len = received.bytes;
-        let from = received.address.and_then(|address| socket_address(&address));
-        let (mut class, mut each) = (0, len);
-        for message in received.cmsgs().into_iter().flatten() {
+        let (mut count, mut gathered) = (0, false);
+        for message in received {
+            count += 1;
+            let room = message.iovs().next().unwrap_or_default();
+            let (start, arrived) = self.describe(&message, room);
+            gathered |= arrived.each < room.len() - start;
+            take(&room[start..], &arrived);
+        }
+        inbox.next = match count == asked && !gathered {
+            true => (2 * asked).min(MOST_PACKETS),
+            false => count.max(1),
+        };
+        Ok(count)
+    }
+
+    /// Returns where a packet begins behind its outer headers, and what was said of it.
+    fn describe(&self, message: &RecvMsg<'_, '_, SockaddrStorage>, room: &[u8]) -> (usize, Arrived) {
+        let from = message.address.and_then(|address| socket_address(&address));
+        let (mut class, mut each) = (0, room.len());
+        for message in message.cmsgs().into_iter().flatten() {
             match message {
                 ControlMessageOwned::Ipv4Tos(tos) => class = tos,
                 ControlMessageOwned::Ipv6TClass(tos) => class = tos as u8,
-                ControlMessageOwned::UdpGroSegments(bytes) => each = usize::try_from(bytes).unwrap_or(len),
+                ControlMessageOwned::UdpGroSegments(bytes) => each = usize::try_from(bytes).unwrap_or(each),
                 _ => {}
             }
         }
         // A raw socket of IPv4 gives the outer header, too.
         let is_raw_v4 = self.local.port.is_none() && self.local.address.is_ipv4();
         let start = if is_raw_v4 { usize::from(room.first().copied().unwrap_or(0) & 15) * 4 } else { 0 };
-        let start = start.min(len);
-        let len = len - start;
-        Ok(Some(Arrived { start, len, each: each.clamp(1, len.max(1)), class, from }))
+        let start = start.min(room.len());
+        (start, Arrived { each: each.clamp(1, (room.len() - start).max(1)), class, from })
     }
 
     /// Takes what routers have said about packets that were too big. Other errors that came by ICMP are taken, too, and of no concern.
@@ -299,21 +333,21 @@ mod tests {
         })
     }
 
-    /// Receives packets until there are so many, and returns how many calls that took.
-    fn received(socket: &Socket, count: usize) -> (Vec<Vec<u8>>, usize) {
-        let (mut packets, mut calls) = (Vec::new(), 0);
-        let mut room = vec![0; 65_536];
+    /// Receives packets until there are so many, and returns in how many pieces they came, and how many calls that took.
+    fn received(socket: &Socket, count: usize) -> (Vec<Vec<u8>>, usize, usize) {
+        let (mut packets, mut pieces, mut calls) = (Vec::new(), 0, 0);
+        let mut inbox = Inbox::new();
         while packets.len() < count {
-            let Some(arrived) = socket.receive(&mut room).unwrap() else {
-                socket.wait().unwrap();
-                continue;
-            };
-            calls += 1;
-            assert_eq!(arrived.class, 0x12);
-            let data = &room[arrived.start..arrived.start + arrived.len];
-            packets.extend(data.chunks(arrived.each).map(<[u8]>::to_vec));
+            let came = socket.receive(&mut inbox, |data, arrived| {
+                assert_eq!(arrived.class, 0x12);
+                packets.extend(data.chunks(arrived.each).map(<[u8]>::to_vec));
+            });
+            match came.unwrap() {
+                0 => socket.wait().unwrap(),
+                some => (pieces, calls) = (pieces + some, calls + 1),
+            }
         }
-        (packets, calls)
+        (packets, pieces, calls)
     }
 
     #[test]
@@ -332,9 +366,11 @@ mod tests {
             sender.divides.store(divides, Ordering::Relaxed);
             for some in all.chunks(70) {
                 assert_eq!(sender.send(some, 0x12, to), 0);
-                let (got, calls) = received(&receiver, some.len());
+                let (got, pieces, calls) = received(&receiver, some.len());
                 assert!(got == some, "divided: {divides}");
-                assert!(divides || calls == some.len());
+                assert!(divides || pieces == some.len());
+                // One, two, four and so on.
+                assert!(calls <= 8, "{calls} calls for {pieces} pieces");
             }
         }
     }

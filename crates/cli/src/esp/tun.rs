@@ -1,25 +1,47 @@
-//! A TUN device: inner packets to and from the kernel.
+//! A TUN device: inner packets to and from the kernel, many of a stream or many datagrams as one (`crates/esp/src/offload`).
 //!
 //! # Safety
 //! Each request to the kernel has the number that belongs to its structure: TUNSETIFF, SIOCSIFMTU, SIOCGIFFLAGS and SIOCSIFFLAGS take an `ifreq`
-//! (netdevice(7)), which is plain bytes, and of whose union the field is read that the same request wrote.
+//! (netdevice(7)), which is plain bytes, and of whose union the field is read that the same request wrote; TUNSETOFFLOAD takes a number.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use millstream_esp::{OFFLOAD_LEN, Offload, Train, train};
 use nix::libc;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::ioctl::{Setter, Updater, ioctl};
+use rustix::ioctl::{IntegerSetter, Setter, Updater, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+/// Room for the longest packet that the kernel gives at a time, and the header in front of it.
+pub(super) const ROOM: usize = OFFLOAD_LEN + 65_536;
+
+/// The kinds of long packets that are asked for: stretches of TCP, and packets whose checksum is still to be made. Stretches with a mark of
+/// congestion are left out, since only their first packet has the mark.
+const STREAMS: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+
+/// Datagrams of one length, which Linux gives and takes since 6.2.
+const DATAGRAMS: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
 /// A TUN device, which is gone when this is dropped.
 pub(super) struct Tun {
     file: File,
     name: String,
+    /// True if the kernel takes several datagrams as one.
+    takes_udp: bool,
+}
+
+/// The end of packets for the kernel.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Packets that it did not take: it takes none that is none of IP, and none while the device is down.
+    pub(super) refused: u64,
+    /// Packets that it took and that stand for several.
+    pub(super) long: u64,
 }
 
 impl Tun {
@@ -32,12 +54,20 @@ impl Tun {
         options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
         let file = options.open("/dev/net/tun")?;
         let mut request = request(name)?;
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as i16;
         // SAFETY: see the module.
         unsafe { ioctl(&file, Updater::<{ libc::TUNSETIFF as _ }, _>::new(&mut request)) }?;
+        let offers = |what: libc::c_uint| {
+            // SAFETY: see the module.
+            unsafe { ioctl(&file, IntegerSetter::<{ libc::TUNSETOFFLOAD as _ }>::new_usize(what as usize)) }
+        };
+        let takes_udp = offers(STREAMS | DATAGRAMS).is_ok();
+        if !takes_udp {
+            offers(STREAMS)?;
+        }
         let bytes = request.ifr_name.iter().take_while(|letter| **letter != 0);
         let name = bytes.map(|letter| char::from(*letter as u8)).collect();
-        Ok(Tun { file, name })
+        Ok(Tun { file, name, takes_udp })
     }
 
     /// Returns the device's name.
@@ -73,24 +103,49 @@ impl Tun {
         wait(self.file.as_fd())
     }
 
-    /// Reads a packet; none if there is none now.
+    /// Reads a packet, which may stand for many; none if there is none now.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn read(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(&self.file, room) {
-            Ok(len) => Ok(Some(len)),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+    pub(super) fn read<'r>(&self, room: &'r mut [u8]) -> io::Result<Option<(Offload, &'r mut [u8])>> {
+        let len = match rustix::io::read(&self.file, &mut *room) {
+            Ok(len) => len,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let read = room[..len].split_first_chunk_mut();
+        Ok(read.map(|(header, packet)| (Offload::from_bytes(*header), packet)))
     }
 
-    /// Gives the kernel a packet.
-    ///
-    /// # Errors
-    /// The system's: it takes no packet that is none of IP, and none while the device is down.
-    pub(super) fn write(&self, packet: &[u8]) -> io::Result<()> {
-        rustix::io::write(&self.file, packet)?;
+    /// Gives the kernel packets, in as few calls as possible.
+    pub(super) fn write(&self, packets: &[&[u8]]) -> Written {
+        let (mut written, mut rest) = (Written::default(), packets);
+        while !rest.is_empty() {
+            let train = train(rest, self.takes_udp);
+            let (these, others) = rest.split_at(train.count);
+            rest = others;
+            let is_given = self.give(&train, these).is_ok();
+            match these {
+                [_] => written.refused += u64::from(!is_given),
+                _ if is_given => written.long += 1,
+                _ => {
+                    let failed = these.iter().filter(|packet| self.give_one(packet).is_err());
+                    written.refused += failed.count() as u64;
+                }
+            }
+        }
+        written
+    }
+
+    fn give(&self, train: &Train, packets: &[&[u8]]) -> io::Result<()> {
+        let parts = packets.iter().map(|packet| IoSlice::new(&packet[train.from..]));
+        let parts: Vec<_> = [IoSlice::new(train.lead())].into_iter().chain(parts).collect();
+        rustix::io::writev(&self.file, &parts)?;
+        Ok(())
+    }
+
+    fn give_one(&self, packet: &[u8]) -> io::Result<()> {
+        rustix::io::writev(&self.file, &[IoSlice::new(&[0; OFFLOAD_LEN]), IoSlice::new(packet)])?;
         Ok(())
     }
 }

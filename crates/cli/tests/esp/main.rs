@@ -5,5 +5,8 @@ mod bed;
 #[path = "../common/mod.rs"]
 mod common;
 mod kernel;
+mod offload;
 mod path_mtu;
 mod planes;
+mod soak;
+mod strongswan;

@@ -86,6 +86,15 @@ show a; show b
                 assert_eq!(one(report, direction)["dropped"], serde_json::json!({}), "{suite}: {report:#}");
             }
             assert_eq!(report["dropped"], serde_json::json!({}), "{suite}: {report:#}");
+            // Both ends have given long packets and taken them.
+            for way in ["in", "out"] {
+                let long = report["long_packets"][way].as_u64().unwrap();
+                let all = number(report, way, "packets");
+                assert!(
+                    long > 0 && long < all / 4,
+                    "{suite}: {long} of {all} packets stood for several: {report:#}"
+                );
+            }
         }
     }
 }

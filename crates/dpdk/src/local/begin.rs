@@ -8,7 +8,7 @@ use millstream::{InOut, Key, Operation};
 
 use super::work::{Work, put};
 use crate::algorithms::Engine;
-use crate::bits::{F8Start, F9Frame};
+use crate::bits::F9Frame;
 use crate::geometry::{Region, combined};
 use crate::packet::{Packet, Status};
 use crate::session::{LONGEST_IV, Step};
@@ -86,10 +86,9 @@ pub unsafe fn cipher<'a>(
     };
     let iv = &block[..len];
     let key = step.key.as_ref().ok_or(Status::Argument)?;
-    if let (Key::KasumiF8(key), false) = (key, region.bits == 8 * region.len) {
-        let start = iv.first_chunk().and_then(F8Start::new).ok_or(Status::Argument)?;
-        let F8Start { count, bearer, direction } = start;
-        put(list, || Operation::kasumi_f8(key, count, bearer, direction, data, region.bits));
+    if let Key::KasumiF8(key) = key {
+        let iv = *iv.first_chunk().ok_or(Status::Argument)?;
+        put(list, || Operation::kasumi_f8_iv(key, iv, data, region.bits));
         return Ok(());
     }
     each!(key.as_cipher: AesCbc, AesCtr => |key| if forward {
@@ -217,7 +216,7 @@ unsafe fn auth<'a>(
 
 /// Returns bytes that the packet has to give; it is wrong where there are none.
 #[inline]
-unsafe fn given<'a>(at: *const u8, len: usize) -> Result<&'a [u8], Status> {
+pub unsafe fn given<'a>(at: *const u8, len: usize) -> Result<&'a [u8], Status> {
     // SAFETY: as the caller says.
     let bytes = unsafe { Packet::given(at, len) };
     if bytes.len() == len { Ok(bytes) } else { Err(Status::Argument) }

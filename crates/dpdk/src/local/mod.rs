@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod begin;
+mod frequent;
 mod work;
 
 use millstream::compare::begins;
@@ -26,6 +27,9 @@ const MANY: usize = 512;
 /// # Safety
 /// See the module.
 pub unsafe fn run(packets: &mut [Packet]) {
+    // SAFETY: as the caller says.
+    let done = unsafe { frequent::run(packets) };
+    let packets = &mut packets[done..];
     let mut tags = Vec::with_capacity(64 * packets.len().min(MANY));
     for burst in packets.chunks_mut(MANY) {
         tags.clear();

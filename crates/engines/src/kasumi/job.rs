@@ -34,6 +34,8 @@ pub struct F8Job<'a> {
     pub bearer: u8,
     /// DIRECTION, one bit.
     pub direction: u8,
+    /// Bits behind DIRECTION, which are zeros but in an initialisation vector of [`F8Job::with_iv`].
+    pub(super) rest: u32,
     /// The data to encipher or decipher.
     pub data: InOut<'a>,
     /// The data's length in bits.
@@ -56,14 +58,23 @@ impl<'a> F8Job<'a> {
         data: InOut<'a>,
         bits: usize,
     ) -> Self {
-        F8Job { key, count, bearer, direction, data, bits, result: Ok(()), start: 0 }
+        F8Job { key, count, bearer, direction, rest: 0, data, bits, result: Ok(()), start: 0 }
+    }
+
+    /// Takes the first block as a whole, as [`F8::apply_iv`].
+    #[inline]
+    pub const fn with_iv(key: &'a F8, iv: u64, data: InOut<'a>, bits: usize) -> Self {
+        let low = iv as u32;
+        let mut job =
+            F8Job::new(key, (iv >> 32) as u32, (low >> 27) as u8, (low >> 26) as u8 & 1, data, bits);
+        job.rest = low & 0x03ff_ffff;
+        job
     }
 
     /// Returns the block that is enciphered first.
     #[inline]
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no row with lanes there yet
     pub(super) fn first_block(&self) -> u64 {
-        first_block_f8(self.count, self.bearer, self.direction)
+        first_block_f8(self.count, self.bearer, self.direction) | u64::from(self.rest)
     }
 }
 

@@ -112,7 +112,7 @@ pub static UIA1_LANES: Table<F9LanesOps> = Table::new(
 
 fn apply_each(jobs: &mut [&mut F8Job<'_>]) {
     for job in jobs {
-        job.result = job.key.apply(job.count, job.bearer, job.direction, job.data.reborrow(), job.bits);
+        job.result = job.key.apply_iv(job.first_block(), job.data.reborrow(), job.bits);
     }
 }
 

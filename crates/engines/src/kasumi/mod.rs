@@ -213,8 +213,18 @@ impl F8 {
         bits: usize,
     ) -> Result<(), Error> {
         check_f8(bearer, direction, data.len(), bits)?;
+        self.apply_iv(first_block_f8(count, bearer, direction), data, bits)
+    }
+
+    /// Does the same as [`F8::apply`] with the block that is enciphered first as a whole: COUNT, BEARER, DIRECTION, and 26 bits which are
+    /// zeros in TS 35.201. Interfaces that take an initialisation vector have it so.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits.
+    pub fn apply_iv(&self, iv: u64, data: InOut<'_>, bits: usize) -> Result<(), Error> {
+        check_length(UEA1.algorithm.name, data.len(), bits)?;
         if bits > 0 {
-            let start = self.keys.block(&self.keys.modified, first_block_f8(count, bearer, direction));
+            let start = self.keys.block(&self.keys.modified, iv);
             self.pour(Keystream { start, number: 0, last: 0 }, data, bits);
         }
         Ok(())

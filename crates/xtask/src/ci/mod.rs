@@ -11,7 +11,7 @@ mod times;
 use std::time::Instant;
 
 use crate::run::{CHECKED, command, run};
-use crate::{crates, deps, generate, links, openssl, python, release, setup, upstream, vectors, voice};
+use crate::{crates, deps, dpdk, generate, links, openssl, python, release, setup, upstream, vectors, voice};
 use beside::Beside;
 use pipeline::{ALL, DATAFUSION, ELSEWHERE, LONG, ORDINARY, Pipeline, SECRETS, STR0M, Step};
 use times::{Times, processor_time};
@@ -44,6 +44,7 @@ const DEEP: &[(&str, Step)] = &[
     ("datafusion", |p| steps::apart(p, DATAFUSION)),
     ("str0m", |p| steps::apart(p, STR0M)),
     ("tokens-tpm", steps::tokens_tpm),
+    ("dpdk-gateway", |_| dpdk::gateway()),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {
         p.passed += upstream::all()?;

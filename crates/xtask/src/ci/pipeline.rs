@@ -28,6 +28,16 @@ pub struct Long {
 pub const LONG: &[Long] = &[
     Long { step: "test", tests: "long_acvp_", what: "all of NIST's signatures of SLH-DSA that take long" },
     Long { step: "test", tests: "long_kills_", what: "backups that are killed a hundred times" },
+    Long {
+        step: "test",
+        tests: "long_strongswan_",
+        what: "strongSwan's own data plane at the other end of ESP",
+    },
+    Long {
+        step: "test",
+        tests: "long_soak_",
+        what: "a tunnel of ESP that is busy for a minute, with new keys all the time",
+    },
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
     Long { step: "programs", tests: "long_janus_", what: "Janus on libsrtp2" },
     Long {

@@ -1,9 +1,13 @@
 //! The driver for DPDK: the crate's archive, linked with the driver's C side where DPDK's headers are.
 
+mod gateway;
+
 use std::path::PathBuf;
 
 use crate::install::build::{artifact, cargo};
 use crate::run::{command, root, run, works};
+
+pub use gateway::gateway;
 
 /// Returns true if the headers that the driver is compiled with are installed.
 pub fn has_headers() -> bool {
