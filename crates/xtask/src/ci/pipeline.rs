@@ -29,6 +29,7 @@ pub const LONG: &[Long] = &[
     Long { step: "test", tests: "long_acvp_", what: "all of NIST's signatures of SLH-DSA that take long" },
     Long { step: "test", tests: "long_kills_", what: "backups that are killed a hundred times" },
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
+    Long { step: "programs", tests: "long_apache_", what: "Apache and curl with keys of a token" },
     Long { step: "programs", tests: "long_janus_", what: "Janus on libsrtp2" },
     Long {
         step: "programs",
