@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use millstream_tests::certificate::Certificate;
-use millstream_tests::tokens::{PIN, SO_PIN, module};
+use millstream_tests::tokens::{PIN, SO_PIN, engine as engine_configuration, module};
 use millstream_tests::{
     Nginx, OpenSsl, Place, Provider, Running, Side, Sshd, Tokens, crypto11, eventually, free_port, program,
     python_pkcs11, run, tool,
@@ -472,6 +472,16 @@ fn p11_kit() {
     sign(&mut command, &library("pkcs11/p11-kit-client.so", "p11-kit-modules"));
 }
 
+/// A client in Python alone uses every mechanism that the token offers, for all that its flags allow.
+#[test]
+fn every_mechanism() {
+    let tokens = Tokens::new();
+    let script = tokens.place.write("mechanisms.py", include_str!("python/mechanisms.py"));
+    let mut python = tokens.command(program("python3"));
+    let told = run(python.args(["-I", "-B"]).arg(script).arg(module()).arg(PIN), b"").text();
+    assert_eq!(told, "139 mechanisms\n");
+}
+
 /// python-pkcs11 on keys of all kinds; OpenSSL verifies what it signed.
 #[test]
 fn python() {
@@ -502,13 +512,7 @@ fn engine() {
     let tokens = Tokens::new();
     tokens.generate("p-256 -K host --id 01");
     tokens.generate("rsa -K rsa --id 02");
-    let engine = library("engines-3/pkcs11.so", "libengine-pkcs11-openssl");
-    let configuration = format!(
-        "openssl_conf = init\n[init]\nengines = engines\n[engines]\npkcs11 = pkcs11\n[pkcs11]\nengine_id = pkcs11\n\
-         dynamic_path = {}\nMODULE_PATH = {}\ninit = 1\n[req]\ndistinguished_name = dn\n[dn]\n",
-        engine.display(),
-        module().display()
-    );
+    let configuration = engine_configuration();
     tokens.place.write("openssl.cnf", &configuration);
     let uri = |label: &str| format!("pkcs11:token=web;object={label};type=private;pin-value={PIN}");
     tokens.place.write("text", "keys that stay");

@@ -63,6 +63,8 @@ enum Other {
     Tokens(isolated::tokens::Arguments),
     /// TLS handshakes of nginx with its private key in another process, beside nginx with its own OpenSSL
     Handshakes(isolated::handshakes::Arguments),
+    /// Java, sshd and nginx with keys of a token, beside their own keys and SoftHSM2
+    Programs(isolated::programs::Arguments),
     /// A process that signs, for `private-keys`
     #[command(hide = true)]
     Signer(isolated::private::Signer),
@@ -142,6 +144,7 @@ fn main() -> ExitCode {
         Some(Other::PrivateKeys(arguments)) => isolated::private::run(&arguments),
         Some(Other::Signer(arguments)) => isolated::private::sign(&arguments),
         Some(Other::Handshakes(arguments)) => isolated::handshakes::run(&arguments),
+        Some(Other::Programs(arguments)) => isolated::programs::run(&arguments),
         Some(Other::Publickey(arguments)) => publickey::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),

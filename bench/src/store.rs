@@ -61,13 +61,14 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     figures.iter().for_each(|figure| println!("{}", figure.line()));
     about.warn();
     if arguments.recording.wanted()? {
+        let mut text = String::from("# The token store\n\n");
+        about.lines().iter().for_each(|line| text += &format!("- {line}\n"));
+        text += &format!("- {} keys\n\n```text\n", arguments.keys);
+        figures.iter().for_each(|figure| text += &(figure.line().trim_end().to_owned() + "\n"));
+        text += "```\n";
         let figures: Vec<_> = figures.iter().map(Figure::json).collect();
         let value = json!({ "about": about.json(), "keys": arguments.keys, "figures": figures });
-        let text = serde_json::to_string_pretty(&value).expect("values without odd keys") + "\n";
-        let stem = about.stem() + "-store";
-        for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", text)])? {
-            println!("recorded in {}", path.display());
-        }
+        record::keep(&about, "-store", &value, text)?;
     }
     Ok(())
 }

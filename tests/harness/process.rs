@@ -18,6 +18,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("openssl", "openssl"),
     ("nginx", "nginx-light"),
     ("curl", "curl"),
+    ("apache2", "apache2-bin"),
     ("sshd", "openssh-server"),
     ("ssh", "openssh-client"),
     ("scp", "openssh-client"),

@@ -39,6 +39,19 @@ pub fn module() -> &'static Path {
     })
 }
 
+/// Returns a configuration of OpenSSL 3.0 with OpenSC's engine on the module, and a section for `openssl req`.
+#[track_caller]
+pub fn engine() -> String {
+    let engine = Path::new("/usr/lib/x86_64-linux-gnu/engines-3/pkcs11.so");
+    assert!(engine.exists(), "there is no {}: `apt-get install libengine-pkcs11-openssl`", engine.display());
+    format!(
+        "openssl_conf = init\n[init]\nengines = engines\n[engines]\npkcs11 = pkcs11\n[pkcs11]\nengine_id = pkcs11\n\
+         dynamic_path = {}\nMODULE_PATH = {}\ninit = 1\n[req]\ndistinguished_name = dn\n[dn]\n",
+        engine.display(),
+        module().display()
+    )
+}
+
 impl Tokens {
     /// Makes the store and the token, as an administrator does.
     #[track_caller]

@@ -4,9 +4,13 @@
 mod against;
 mod bare;
 mod beside;
+mod clients;
 mod flow;
 pub mod handshakes;
+mod nginx;
 pub mod private;
+pub mod programs;
+mod running;
 pub mod tokens;
 
 use std::fmt::Write as _;

@@ -22,4 +22,5 @@ mod object;
 mod operation;
 mod refusal;
 mod session;
+mod text;
 mod token;

@@ -91,6 +91,7 @@ const PACKAGES: &[Package] = &[
 /// The packages that only `--deep` has a use for.
 const DEEP_PACKAGES: &[Package] = &[
     ("libtss2-dev", "the library of the TSS, by which the device secret of tokens is in a TPM"),
+    ("apache2-bin", "a server that has its key in a token"),
     ("janus", "a media server on libsrtp2"),
     ("gstreamer1.0-tools", "pipelines with SRTP, on libsrtp2"),
     ("gstreamer1.0-plugins-good", "RTP in them"),

@@ -3,7 +3,7 @@
 //! The modules have the same keys, and what they make is compared before anything is timed. The rows of a figure then take turns, and each figure is
 //! the median of the ratios within a turn: the machine may be busy with other things, and both rows of a turn suffer then.
 
-mod module;
+pub mod module;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,11 +18,15 @@ use serde_json::json;
 
 use self::module::{Module, PIN, Value, number};
 use super::flow::{Flow, Work};
+use super::running::Running;
 use super::{Common, Figure, Service, pin};
 use crate::record::{self, Circumstances};
 
 /// SoftHSM2, where distributions have it.
-const SOFTHSM: &str = "/usr/lib/softhsm/libsofthsm2.so";
+pub const SOFTHSM: &str = "/usr/lib/softhsm/libsofthsm2.so";
+
+/// p11-kit's module, where Debian has it.
+const P11_KIT: &str = "/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-client.so";
 
 /// Names the service that this process measures; the command starts itself with it.
 const INSIDE: &str = "MILLSTREAM_BENCH_TOKENS";
@@ -44,6 +48,9 @@ pub struct Arguments {
     /// The module of SoftHSM2
     #[arg(long, value_name = "PATH", default_value = SOFTHSM)]
     softhsm: PathBuf,
+    /// The module by which p11-kit's server is reached, which has SoftHSM2 in a process of its own
+    #[arg(long, value_name = "PATH", default_value = P11_KIT)]
+    p11_kit: PathBuf,
     /// Our module [default: the one beside this program]
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
@@ -69,9 +76,16 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let made = attach.attach().map_err(|e| e.to_string())?.make_token("bench", b"271828", Some(PIN));
     made.map_err(|e| e.to_string())?;
     let config = softhsm(folder.path())?;
+    let socket = folder.path().join("p11-kit");
+    let mut server = Command::new("p11-kit");
+    server.args(["server", "--foreground", "--provider"]).arg(&arguments.softhsm).arg("--name").arg(&socket);
+    server.arg("pkcs11:token=bench").env("SOFTHSM2_CONF", &config);
+    let log = folder.path().join("p11-kit.log");
+    let _server = Running::start(&mut server, &log, || socket.exists())?;
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut again = Command::new(own);
     again
+        .env("P11_KIT_SERVER_ADDRESS", format!("unix:path={}", socket.display()))
         .args(std::env::args_os().skip(1))
         .env(INSIDE, &service.socket)
         .env("MILLSTREAM_SOCKET", &service.socket)
@@ -82,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// Makes a token of SoftHSM2, and returns its configuration.
-fn softhsm(folder: &Path) -> Result<PathBuf, String> {
+pub fn softhsm(folder: &Path) -> Result<PathBuf, String> {
     let (tokens, config) = (folder.join("softhsm"), folder.join("softhsm2.conf"));
     std::fs::create_dir(&tokens).map_err(|e| e.to_string())?;
     let text = format!(
@@ -109,15 +123,16 @@ struct Case {
     keys: [CK_OBJECT_HANDLE; 2],
 }
 
-/// Both modules, ours first.
-struct Modules([Module; 2]);
+/// Both modules, ours first, and SoftHSM2 behind p11-kit.
+struct Modules([Module; 2], Module);
 
 fn inside(arguments: &Arguments, socket: &Path) -> Result<(), String> {
     let features = Features::active().map_err(|e| e.to_string())?;
     let [client, worker] = arguments.common.processors()?;
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let ours = arguments.module.clone().unwrap_or_else(|| own.with_file_name("libmillstream_pkcs11.so"));
-    let modules = Modules([Module::load(&ours)?, Module::load(&arguments.softhsm)?]);
+    let remote = Module::load(&arguments.p11_kit)?;
+    let modules = Modules([Module::load(&ours)?, Module::load(&arguments.softhsm)?], remote);
     let about =
         Circumstances::now(features, vec![("SoftHSM2".to_owned(), version())], Vec::new()).beside(1.0);
     about.lines().iter().for_each(|line| println!("{line}"));
@@ -134,6 +149,7 @@ fn inside(arguments: &Arguments, socket: &Path) -> Result<(), String> {
     let clock =
         Clock { rounds: arguments.rounds, limit: Duration::from_secs_f64(arguments.seconds), client, worker };
     let mut figures = modules.beside_the_queue(&cases[0], &mut flow, &clock)?;
+    figures.push(modules.beside_another_process(&cases[0], &clock)?);
     for case in &cases[1..] {
         figures.extend(modules.beside_each_other(case, &clock)?);
     }
@@ -159,9 +175,18 @@ fn inside(arguments: &Arguments, socket: &Path) -> Result<(), String> {
 }
 
 /// Returns the version of SoftHSM2.
-fn version() -> String {
+pub fn version() -> String {
     let said = Command::new("softhsm2-util").arg("--version").output();
     said.map_or_else(|_| "unknown".to_owned(), |said| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+/// The secret of a MAC, as an object.
+fn hmac_key() -> [Value; 3] {
+    [
+        number(CKA_CLASS, CKO_SECRET_KEY),
+        number(CKA_KEY_TYPE, CKK_GENERIC_SECRET),
+        (CKA_VALUE, Work::HmacSha256.secret().to_vec()),
+    ]
 }
 
 /// The turns, and the processors of the clients and of the worker.
@@ -211,13 +236,9 @@ impl Modules {
     }
 
     fn hmac(&self) -> Result<Case, String> {
-        let key = [
-            number(CKA_CLASS, CKO_SECRET_KEY),
-            number(CKA_KEY_TYPE, CKK_GENERIC_SECRET),
-            (CKA_VALUE, Work::HmacSha256.secret().to_vec()),
-        ];
         let data = (0..64).map(|i| (i * 13) as u8).collect();
-        Ok(Case { name: "hmac-sha256 of 64 bytes", mechanism: CKM_SHA256_HMAC, data, keys: self.keep(&key)? })
+        let keys = self.keep(&hmac_key())?;
+        Ok(Case { name: "hmac-sha256 of 64 bytes", mechanism: CKM_SHA256_HMAC, data, keys })
     }
 
     /// Makes a key pair, brings it into both tokens, and checks what they sign with it.
@@ -306,6 +327,34 @@ impl Modules {
         ])
     }
 
+    /// Measures the same MAC beside SoftHSM2 in a process of its own, which p11-kit serves.
+    fn beside_another_process(&self, case: &Case, clock: &Clock) -> Result<Figure, String> {
+        let Modules([ours, _], remote) = *self;
+        let values = [&[(CKA_TOKEN, vec![0]), (CKA_PRIVATE, vec![1]), (CKA_SIGN, vec![1])], &hmac_key()[..]];
+        let session = remote.open(0)?;
+        let key = remote.create(session, &values.concat())?;
+        let there = Case { keys: [key; 2], data: case.data.clone(), ..*case };
+        let (mut expected, mut made) = ([0; 512], [0; 512]);
+        ours.sign(ours.open(0)?, case.mechanism, case.keys[0], &case.data, &mut expected)?;
+        remote.sign(session, case.mechanism, key, &case.data, &mut made)?;
+        if expected != made {
+            return Err(format!("{}: p11-kit gives another one", case.name));
+        }
+        let (mut ratios, mut peer) = (vec![], vec![]);
+        for _ in 0..clock.rounds {
+            let (own, theirs) = (case.rate(ours, 0, 1, clock)?, there.rate(remote, 0, 1, clock)?);
+            ratios.push(own / theirs);
+            peer.push(1e9 / theirs);
+        }
+        Ok(Figure {
+            what: format!("{}, C_SignInit and C_Sign, as fast as SoftHSM2 behind p11-kit", case.name),
+            value: median(ratios),
+            unit: "times",
+            wish: Some((false, 50.0)),
+            detail: format!("p11-kit {:.0} ns", median(peer)),
+        })
+    }
+
     /// Measures signatures of one thread and of two, beside SoftHSM2.
     fn beside_each_other(&self, case: &Case, clock: &Clock) -> Result<Vec<Figure>, String> {
         let (mut ratios, mut scaling) = ([vec![], vec![]], [vec![], vec![]]);
@@ -356,17 +405,25 @@ impl Modules {
         pin(clock.client);
         for _ in 0..clock.rounds {
             let single = case.rate(ours, 0, 1, clock)?;
-            let (begin, mut made) = (Instant::now(), 0_u32);
-            while begin.elapsed() < clock.limit {
+            let begin = |session: CK_SESSION_HANDLE, place: &mut [u8]| {
+                ours.sign(session, case.mechanism, key, &case.data, place).map(drop)
+            };
+            for (session, place) in sessions.iter().zip(&mut places) {
+                begin(*session, place)?;
+            }
+            let (start, mut made) = (Instant::now(), 0_u32);
+            while start.elapsed() < clock.limit {
+                // A session whose signature was collected begins the next one: all are in flight all the time.
                 for (session, place) in sessions.iter().zip(&mut places) {
-                    ours.sign(*session, case.mechanism, key, &case.data, place)?;
-                }
-                for session in &sessions {
                     ours.collect(*session)?;
+                    begin(*session, place)?;
                 }
                 made += SESSIONS as u32;
             }
-            let rate = f64::from(made) / begin.elapsed().as_secs_f64();
+            let rate = f64::from(made) / start.elapsed().as_secs_f64();
+            for session in &sessions {
+                ours.collect(*session)?;
+            }
             ratios.push(rate / single);
             many.push(rate);
             one.push(single);

@@ -60,7 +60,7 @@ impl TokenKey {
     /// Those of `act`, and those of [`ServiceKey::load`] as [`ServiceKeyError::Failed`].
     pub fn with<T>(
         &self,
-        act: impl Fn(&ServiceKey) -> Result<T, ServiceKeyError>,
+        mut act: impl FnMut(&ServiceKey) -> Result<T, ServiceKeyError>,
     ) -> Result<T, ServiceKeyError> {
         let key = self.loaded();
         match act(&key) {

@@ -19,6 +19,7 @@ use super::attributes::Attributes;
 use super::kind::Kind;
 use super::purpose::{AesMode, Purpose, Secret, hash_for};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
+use crate::text::Text;
 
 /// Returns the usages that a key of a kind may have in the service, and the attributes that allow them.
 fn usages_of(kind: Kind) -> [(Usages, CK_ATTRIBUTE_TYPE); 5] {
@@ -147,12 +148,13 @@ impl Remote {
         self.key.algorithm() == Algorithm::X25519
     }
 
-    /// Does something with the key. Where other threads have all of the queue or of its memory, this one waits for its turn.
-    fn with<T>(&self, act: impl Fn(&ServiceKey) -> Result<T, ServiceKeyError>) -> Outcome<T> {
+    /// Does something with the key. Where other threads have all of the queue or of its memory, this one waits for its turn, and where the key has to be loaded
+    /// again, `act` is called again.
+    fn with<T>(&self, mut act: impl FnMut(&ServiceKey) -> Result<T, ServiceKeyError>) -> Outcome<T> {
         let end = Instant::now() + PATIENCE;
         let mut pause = Duration::from_micros(20);
         loop {
-            match self.key.with(&act) {
+            match self.key.with(&mut act) {
                 Err(ServiceKeyError::Failed(Error::Queue(Submission::Full | Submission::ArenaFull)))
                     if Instant::now() < end =>
                 {
@@ -162,6 +164,26 @@ impl Remote {
                 done => return Ok(done?),
             }
         }
+    }
+
+    /// Does the same in place. What one operation takes is written when it has succeeded, and not before, so that it can be done again from there. Of more than `whole`
+    /// bytes a copy is kept.
+    fn in_place<T>(
+        &self,
+        data: &mut [u8],
+        whole: usize,
+        mut act: impl FnMut(&ServiceKey, &mut [u8]) -> Result<T, ServiceKeyError>,
+    ) -> Outcome<T> {
+        if data.len() <= whole {
+            return self.with(|key| act(key, data));
+        }
+        let (out, done) = self.with(|key| {
+            let mut out = Text::from(&*data);
+            let done = act(key, &mut out)?;
+            Ok((out, done))
+        })?;
+        data.copy_from_slice(&out);
+        Ok(done)
     }
 
     /// Takes data through a block mode; `chain` is as long as the mode's initialisation vector.
@@ -174,13 +196,11 @@ impl Remote {
             Algorithm::AesCtr => Chaining::Counter,
             _ => Chaining::Ciphertext,
         };
-        // If the key has to be loaded again, all begins anew.
-        let (done, vector) = self.with(|key| {
-            let (mut out, mut vector) = (Secret::new(data.to_vec()), chain.to_vec());
-            key.cipher(direction, chaining, &mut vector, InOut::in_place(&mut out))?;
-            Ok((out, vector))
+        let vector = self.in_place(data, ServiceKey::PIECE, |key, data| {
+            let mut vector = chain.to_vec();
+            key.cipher(direction, chaining, &mut vector, InOut::in_place(data))?;
+            Ok(vector)
         })?;
-        data.copy_from_slice(&done);
         chain.copy_from_slice(&vector);
         Ok(())
     }
@@ -190,13 +210,7 @@ impl Remote {
     /// # Errors
     /// Those of the service.
     pub fn data_unit(&self, direction: Direction, tweak: &[u8], data: &mut [u8]) -> Outcome {
-        let done = self.with(|key| {
-            let mut out = Secret::new(data.to_vec());
-            key.data_unit(direction, tweak, InOut::in_place(&mut out))?;
-            Ok(out)
-        })?;
-        data.copy_from_slice(&done);
-        Ok(())
+        self.with(|key| key.data_unit(direction, tweak, InOut::in_place(data)))
     }
 
     /// Seals a message in place.
@@ -204,42 +218,36 @@ impl Remote {
     /// # Errors
     /// Those of the service.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> Outcome<[u8; 16]> {
-        let (out, tag) = self.with(|key| {
-            let mut out = Secret::new(data.to_vec());
-            if out.len() <= WHOLE {
-                let tag = key.seal(nonce, aad, InOut::in_place(&mut out))?;
-                return Ok((out, tag));
+        self.in_place(data, WHOLE, |key, data| {
+            if data.len() <= WHOLE {
+                return key.seal(nonce, aad, InOut::in_place(data));
             }
-            let state = pieces(key, Direction::Encrypt, nonce, aad, &mut out)?;
-            let tag = key.tag(&state)?;
-            Ok((out, tag))
-        })?;
-        data.copy_from_slice(&out);
-        Ok(tag)
+            let state = pieces(key, Direction::Encrypt, nonce, aad, data)?;
+            key.tag(&state)
+        })
     }
 
     /// Opens a message in place if its tag, which may have been cut, is right.
     ///
     /// # Errors
-    /// `CKR_AEAD_DECRYPT_FAILED`; those of the service.
+    /// `CKR_AEAD_DECRYPT_FAILED`: the data is zeros or ciphertext then; those of the service.
     pub fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> Outcome {
-        let opened = self.with(|key| {
-            let mut out = Secret::new(data.to_vec());
+        let cut = <[u8; 16]>::try_from(tag);
+        let whole = if cut.is_ok() { WHOLE } else { 0 };
+        self.in_place(data, whole, |key, data| {
             // In pieces keystream is made, which is encryption.
             let whole = if key.usages().contains(Usages::ENCRYPT) { WHOLE } else { ServiceKey::LONGEST };
-            match tag.try_into() {
-                Ok(tag) if out.len() <= whole => key.open(nonce, aad, InOut::in_place(&mut out), tag)?,
+            match &cut {
+                Ok(tag) if data.len() <= whole => key.open(nonce, aad, InOut::in_place(data), tag),
                 _ => {
-                    let state = pieces(key, Direction::Decrypt, nonce, aad, &mut out)?;
-                    if !bool::from(millstream::compare::begins(&key.tag(&state)?, tag)) {
-                        return Err(ServiceKeyError::Authentication);
+                    let state = pieces(key, Direction::Decrypt, nonce, aad, data)?;
+                    match bool::from(millstream::compare::begins(&key.tag(&state)?, tag)) {
+                        true => Ok(()),
+                        false => Err(ServiceKeyError::Authentication),
                     }
                 }
             }
-            Ok(out)
-        })?;
-        data.copy_from_slice(&opened);
-        Ok(())
+        })
     }
 
     /// Encrypts a piece of a message in place; `state` is the mid-state, and before the first piece there is none.
@@ -247,14 +255,10 @@ impl Remote {
     /// # Errors
     /// Those of the service.
     pub fn seal_piece(&self, nonce: &[u8], aad: &[u8], state: &mut Vec<u8>, data: &mut [u8]) -> Outcome {
-        let (out, after) = self.with(|key| {
-            let mut out = Secret::new(data.to_vec());
+        *state = self.with(|key| {
             let piece = if state.is_empty() { Piece::First(nonce) } else { Piece::Next(state) };
-            let after = key.partial(Direction::Encrypt, piece, aad, InOut::in_place(&mut out))?;
-            Ok((out, after))
+            key.partial(Direction::Encrypt, piece, aad, InOut::in_place(data))
         })?;
-        data.copy_from_slice(&out);
-        *state = after;
         Ok(())
     }
 

@@ -50,6 +50,8 @@ pub enum Home {
     Session(CK_SESSION_HANDLE),
     /// Nowhere: it is the public half of a private key in the token that has no public object of its own.
     Half(ObjectId),
+    /// Nowhere: it tells something of the module.
+    Module,
 }
 
 impl Home {

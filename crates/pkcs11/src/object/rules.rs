@@ -190,6 +190,7 @@ pub fn has(class: CK_OBJECT_CLASS, kind: CK_ATTRIBUTE_TYPE) -> bool {
         CKO_PUBLIC_KEY => &[STORED, KEY, PUBLIC],
         CKO_CERTIFICATE => &[STORED, CERTIFICATE],
         CKO_DATA => &[STORED, DATA],
+        CKO_PROFILE => &[STORED, &[CKA_PROFILE_ID]],
         _ => &[],
     };
     kind & CKA_VENDOR_DEFINED != 0 || lists.iter().any(|list| list.contains(&kind))

@@ -10,7 +10,7 @@ use cryptoki_sys::*;
 use millstream::modes::{BlockMode, Direction, unpad};
 use millstream::publickey::rsa;
 use millstream::{DecryptionScheme, InOut, SystemRandom, aes, des};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::abi::Mechanism;
 use crate::mechanism::parameters::{self, Aead, Oaep};
@@ -18,6 +18,7 @@ use crate::mechanism::{Row, Way};
 use crate::object::engine::Engine;
 use crate::object::purpose::{AesMode, Purpose};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
+use crate::text::Text;
 
 /// The most bytes of parts that are kept until the last.
 const MOST_KEPT: usize = 1 << 30;
@@ -29,7 +30,7 @@ pub struct Ciphering {
     direction: Direction,
     form: Form,
     /// The input that is not computed yet.
-    held: Zeroizing<Vec<u8>>,
+    held: Text,
     /// True once a part was added.
     pub in_parts: bool,
 }
@@ -115,7 +116,7 @@ impl Ciphering {
             Way::RsaOaep => Form::Whole(Whole::RsaOaep(Box::new(parameters::oaep(mechanism)?))),
             _ => return refuse(CKR_MECHANISM_INVALID),
         };
-        Ok(Ciphering { engine, direction, form, held: Zeroizing::default(), in_parts: false })
+        Ok(Ciphering { engine, direction, form, held: Text::default(), in_parts: false })
     }
 
     fn encrypts(&self) -> bool {
@@ -140,7 +141,7 @@ impl Ciphering {
     ///
     /// # Errors
     /// `CKR_DATA_LEN_RANGE`.
-    pub fn update(&mut self, input: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
+    pub fn update(&mut self, input: &[u8]) -> Outcome<Text> {
         let ready = self.update_len(input.len());
         self.in_parts = true;
         if let Form::Stream { first, done } = &mut self.form {
@@ -149,13 +150,13 @@ impl Ciphering {
         demand(self.held.len().saturating_add(input.len()) <= MOST_KEPT, self.too_long())?;
         if let Form::Blocks { chain, .. } = &mut self.form {
             let mut data = std::mem::take(&mut self.held);
-            data.extend_from_slice(input);
-            self.held = Zeroizing::new(data.split_off(ready));
+            data.add(input);
+            self.held = data.split_off(ready);
             self.engine.pass(self.direction, chain, &mut data)?;
             return Ok(data);
         }
-        self.held.extend_from_slice(input);
-        Ok(Zeroizing::default())
+        self.held.add(input);
+        Ok(Text::default())
     }
 
     fn too_long(&self) -> CK_RV {
@@ -190,20 +191,24 @@ impl Ciphering {
     ///
     /// # Errors
     /// `CKR_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
-    pub fn finish(mut self, input: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
+    pub fn finish(mut self, input: &[u8]) -> Outcome<Text> {
         if let Form::Stream { first, done } = &mut self.form {
             return stream(&self.engine, self.direction, *first, done, input);
         }
         let length = Refusal(self.too_long());
         demand(self.held.len().saturating_add(input.len()) <= MOST_KEPT, length.0)?;
         let mut data = std::mem::take(&mut self.held);
-        data.extend_from_slice(input);
+        if data.is_empty() {
+            // There is room for a block of padding or a tag behind it.
+            data = Text::with_room(input.len() + 16);
+        }
+        data.add(input);
         let encrypts = self.encrypts();
         match self.form {
             Form::Blocks { mut chain, block, padded } => {
                 if padded && encrypts {
                     let pad = block - data.len() % block;
-                    data.extend(std::iter::repeat_n(pad as u8, pad));
+                    data.add_times(pad, pad as u8);
                 }
                 let whole = data.len().is_multiple_of(block) && (encrypts || !padded || !data.is_empty());
                 demand(whole, length.0)?;
@@ -211,7 +216,6 @@ impl Ciphering {
                 if padded && !encrypts {
                     let last = data.len() - block;
                     let kept = unpad(&data[last..])?;
-                    data[last + kept..].zeroize();
                     data.truncate(last + kept);
                 }
                 Ok(data)
@@ -226,16 +230,11 @@ impl Ciphering {
 }
 
 /// Takes bytes through AES-CTR from where the stream is.
-fn stream(
-    engine: &Engine,
-    direction: Direction,
-    first: u128,
-    done: &mut u64,
-    input: &[u8],
-) -> Outcome<Zeroizing<Vec<u8>>> {
+fn stream(engine: &Engine, direction: Direction, first: u128, done: &mut u64, input: &[u8]) -> Outcome<Text> {
     let used = (*done % 16) as usize;
-    let mut data = Zeroizing::new(vec![0; used]);
-    data.extend_from_slice(input);
+    let mut data = Text::with_room(used + input.len());
+    data.add_times(used, 0);
+    data.add(input);
     let counter = first.wrapping_add(u128::from(*done / 16));
     match engine {
         Engine::Ctr(ctr) => ctr.apply(&counter.to_be_bytes(), InOut::in_place(&mut data)),
@@ -243,20 +242,15 @@ fn stream(
         _ => return refuse(CKR_FUNCTION_FAILED),
     }
     *done = done.checked_add(input.len() as u64).ok_or(Refusal(CKR_DATA_LEN_RANGE))?;
-    data.drain(..used);
+    data.drop_first(used);
     Ok(data)
 }
 
-fn whole_of(
-    engine: &Engine,
-    whole: &Whole,
-    encrypts: bool,
-    mut data: Zeroizing<Vec<u8>>,
-) -> Outcome<Zeroizing<Vec<u8>>> {
+fn whole_of(engine: &Engine, whole: &Whole, encrypts: bool, mut data: Text) -> Outcome<Text> {
     match (whole, engine) {
         (Whole::Aead(aead), engine) if encrypts => {
             let tag = engine.seal(&aead.nonce, &aead.aad, &mut data)?;
-            data.extend_from_slice(&tag[..aead.tag]);
+            data.add(&tag[..aead.tag]);
             Ok(data)
         }
         (Whole::Aead(aead), engine) => {
@@ -285,31 +279,29 @@ fn whole_of(
             Ok(data)
         }
         (Whole::Wrap, Engine::Wrap(wrap)) if encrypts => {
-            let mut out = Zeroizing::new(vec![0; wrap.form().wrapped_len(data.len())?]);
+            let mut out = Text::zeros(wrap.form().wrapped_len(data.len())?);
             let len = wrap.wrap(&data, &mut out)?;
             out.truncate(len);
             Ok(out)
         }
         (Whole::Wrap, Engine::Wrap(wrap)) => {
-            let mut out = Zeroizing::new(vec![0; wrap.form().unwrapped_len(data.len())?]);
+            let mut out = Text::zeros(wrap.form().unwrapped_len(data.len())?);
             let len = wrap.unwrap(&data, &mut out).map_err(|_| Refusal(CKR_ENCRYPTED_DATA_INVALID))?;
             out.truncate(len);
             Ok(out)
         }
-        (whole, Engine::RsaPublic(key)) if encrypts => public(whole, key, &data),
-        (whole, Engine::Rsa(key)) if !encrypts => private(whole, key, &data),
+        (whole, Engine::RsaPublic(key)) if encrypts => public(whole, key, &data).map(Text::from),
+        (whole, Engine::Rsa(key)) if !encrypts => private(whole, key, &data).map(Text::from),
         (whole, Engine::Remote(key)) if !encrypts => {
             demand(data.len() == key.size(), CKR_ENCRYPTED_DATA_LEN_RANGE)?;
-            key.decrypt(
-                match whole {
-                    Whole::RsaPkcs => DecryptionScheme::RsaPkcs1,
-                    Whole::RsaOaep(oaep) => {
-                        DecryptionScheme::RsaOaep { hash: oaep.hash, mgf_hash: oaep.mgf, label: &oaep.label }
-                    }
-                    _ => DecryptionScheme::RsaRaw,
-                },
-                &data,
-            )
+            let scheme = match whole {
+                Whole::RsaPkcs => DecryptionScheme::RsaPkcs1,
+                Whole::RsaOaep(oaep) => {
+                    DecryptionScheme::RsaOaep { hash: oaep.hash, mgf_hash: oaep.mgf, label: &oaep.label }
+                }
+                _ => DecryptionScheme::RsaRaw,
+            };
+            key.decrypt(scheme, &data).map(Text::from)
         }
         _ => refuse(CKR_KEY_TYPE_INCONSISTENT),
     }

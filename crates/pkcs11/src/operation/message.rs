@@ -11,11 +11,11 @@ use cryptoki_sys::*;
 use millstream::InOut;
 use millstream::aead::AeadState;
 use millstream::{chacha20poly1305, gcm};
-use zeroize::Zeroizing;
 
 use crate::object::PIECE;
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
+use crate::text::Text;
 
 /// The most bytes of one message that is decrypted in parts.
 const MOST_KEPT: usize = 1 << 30;
@@ -55,7 +55,7 @@ pub struct Opening {
     /// The associated data.
     pub aad: Vec<u8>,
     /// The ciphertext so far.
-    pub data: Zeroizing<Vec<u8>>,
+    pub data: Text,
 }
 
 impl State {
@@ -127,7 +127,7 @@ impl Opening {
     pub fn add(&mut self, part: &[u8]) -> Outcome {
         let fits = self.data.len().saturating_add(part.len()) <= MOST_KEPT;
         demand(fits, CKR_ENCRYPTED_DATA_LEN_RANGE)?;
-        self.data.extend_from_slice(part);
+        self.data.add(part);
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Opening {
     ///
     /// # Errors
     /// `CKR_AEAD_DECRYPT_FAILED`.
-    pub fn open(mut self, engine: &Engine, tag: &[u8]) -> Outcome<Zeroizing<Vec<u8>>> {
+    pub fn open(mut self, engine: &Engine, tag: &[u8]) -> Outcome<Text> {
         engine.open(&self.nonce, &self.aad, &mut self.data, tag).map_err(|refusal| match refusal {
             Refusal(CKR_DATA_LEN_RANGE) => Refusal(CKR_MECHANISM_PARAM_INVALID),
             refusal => refusal,

@@ -7,6 +7,7 @@ pub mod config;
 mod folder;
 mod kept;
 pub mod objects;
+mod profiles;
 pub mod service;
 mod shown;
 mod stamp;
@@ -58,7 +59,7 @@ impl Slot {
         token: Option<TokenId>,
         handles: Arc<AtomicU64>,
     ) -> Self {
-        Slot {
+        let slot = Slot {
             id,
             features,
             store,
@@ -70,7 +71,11 @@ impl Slot {
             handles,
             sessions: AtomicUsize::new(0),
             writing: AtomicUsize::new(0),
+        };
+        if token.is_some() {
+            slot.show_profiles();
         }
+        slot
     }
 
     /// Returns the token's serial number.
@@ -85,6 +90,7 @@ impl Slot {
     /// Takes up a token that another program made, in the slot for a new one.
     pub fn holds(&self, token: TokenId) {
         *self.token.write().unwrap_or_else(PoisonError::into_inner) = Some(token);
+        self.show_profiles();
     }
 
     /// Returns what the store says of the token; none in the slot for a new one.
@@ -268,7 +274,9 @@ impl Slot {
     /// Those of the store.
     pub fn find(&self, template: &[(CK_ATTRIBUTE_TYPE, Vec<u8>)]) -> Outcome<Vec<CK_OBJECT_HANDLE>> {
         self.refresh()?;
-        Ok(self.read_objects().find(template, |object| self.sees(object)))
+        let profiles = profiles::asked_for(template);
+        let sees = |object: &Object| self.sees(object) && (profiles || object.home != Home::Module);
+        Ok(self.read_objects().find(template, sees))
     }
 
     /// Returns an object's secret, which is opened if it is sealed.
@@ -405,7 +413,7 @@ impl Slot {
                 self.write_objects().note(object);
                 Ok(())
             }
-            Home::Half(_) => refuse(CKR_ACTION_PROHIBITED),
+            Home::Half(_) | Home::Module => refuse(CKR_ACTION_PROHIBITED),
         }
     }
 

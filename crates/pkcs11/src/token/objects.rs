@@ -60,7 +60,7 @@ impl Objects {
             Home::Half(name) => {
                 self.halves.insert(name, object.handle);
             }
-            Home::Token(_) => {}
+            Home::Token(_) | Home::Module => {}
         }
         self.by_handle.insert(object.handle, object);
     }
@@ -95,7 +95,7 @@ impl Objects {
             Home::Half(name) => {
                 self.halves.remove(&name);
             }
-            Home::Token(_) => {}
+            Home::Token(_) | Home::Module => {}
         }
         let attributes = object.attributes();
         for kind in INDEXED {

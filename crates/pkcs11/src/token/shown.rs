@@ -21,7 +21,7 @@ impl Slot {
         let names: HashSet<_> = found.iter().map(|(name, _)| *name).collect();
         let goes = |object: &Object| match object.home {
             Home::Token(name) | Home::Half(name) => !names.contains(&name),
-            Home::Session(_) => false,
+            Home::Session(_) | Home::Module => false,
         };
         let mut pairs: HashSet<_> = objects.iter().filter(|object| goes(object)).filter_map(info).collect();
         objects.remove_all(goes);

@@ -12,6 +12,7 @@ mod lengths;
 mod logins;
 mod messages;
 mod ml_dsa;
+mod profiles;
 mod recovery;
 mod refusals;
 mod slh_dsa;

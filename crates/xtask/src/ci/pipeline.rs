@@ -39,6 +39,7 @@ pub const LONG: &[Long] = &[
         what: "a tunnel of ESP that is busy for a minute, with new keys all the time",
     },
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
+    Long { step: "programs", tests: "long_apache_", what: "Apache and curl with keys of a token" },
     Long { step: "programs", tests: "long_janus_", what: "Janus on libsrtp2" },
     Long {
         step: "programs",

@@ -232,6 +232,7 @@ pub fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["private-keys", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-pkcs11"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["tokens", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["programs", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["handshakes", "--check-only"]].concat()))?;

@@ -20,6 +20,7 @@ use crate::operation::keys::{self, Base, Generated, GeneratedPair};
 use crate::operation::tls::Connection;
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 use crate::session::Session;
+use crate::text::Text;
 
 /// Puts a new object where its attributes say.
 fn keep(session: &Session, draft: Draft) -> Outcome<CK_OBJECT_HANDLE> {
@@ -318,7 +319,7 @@ fn wrap(
             if !place.takes(with_data.wrapped_len(text.len()))? {
                 return Ok(());
             }
-            with_data.wrap(&engine, &text)
+            with_data.wrap(&engine, &text).map(Text::from)
         }
         None => {
             let running = Ciphering::begin(row, mechanism, engine, Direction::Encrypt)?;
@@ -358,7 +359,10 @@ unsafe fn unwrap(
         (with_data, _) => {
             let opened = match with_data {
                 Some(with_data) => with_data.unwrap(&by.engine, wrapped),
-                None => Ciphering::begin(by.row, mechanism, by.engine, Direction::Decrypt)?.finish(wrapped),
+                None => {
+                    let running = Ciphering::begin(by.row, mechanism, by.engine, Direction::Decrypt)?;
+                    running.finish(wrapped).map(Text::into_secret)
+                }
             };
             // A program of version 2.40 knows of no associated data.
             opened.map_err(|Refusal(value)| match value {

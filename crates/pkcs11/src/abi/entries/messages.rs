@@ -171,7 +171,7 @@ functions! {
                 let message = Message::read(running.gcm, parameter, parameter_len)?;
                 (message.nonce(false)?, message.tag()?)
             };
-            let opening = Opening { nonce, aad: aad.to_vec(), data: text.to_vec().into() };
+            let opening = Opening { nonce, aad: aad.to_vec(), data: text.into() };
             place.give(&opening.open(&running.engine, &tag)?)
         })
     }
