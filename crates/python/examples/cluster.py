@@ -75,22 +75,29 @@ def main(given, folder):
     try:
         # The first job of all waits for processes to start, and for compilers.
         run(engine, "millstream", data(folder, 1000), 1000)
-        figures = {}
+        title, figures = f"{engine.NAME}, {given.customers:,} customers", {}
         for way in engine.WAYS:
             figures[way] = run(engine, way, source, given.customers)
             times = ", ".join(f"{step} {seconds:.2f} s" for step, seconds in figures[way].items())
-            print(f"{engine.NAME}, {given.customers} customers, {way}: {times}", flush=True)
+            print(f"{title}, {way}: {times}", flush=True)
+            # After each of them, so that a run that is interrupted leaves what it has measured.
+            add(given.figures, title, figures)
     finally:
         engine.stop()
-    if given.figures:
-        together = {}
-        if os.path.exists(given.figures):
-            with open(given.figures) as file:
-                together = json.load(file)
-        together[f"{engine.NAME}, {given.customers:,} customers"] = figures
-        with open(given.figures, "w") as file:
-            json.dump(together, file, indent=1)
-            file.write("\n")
+
+
+def add(path, title, figures):
+    """Put the figures into a file beside others that it has."""
+    if path is None:
+        return
+    together = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            together = json.load(file)
+    together[title] = figures
+    with open(path, "w") as file:
+        json.dump(together, file, indent=1)
+        file.write("\n")
 
 
 def arguments(given=None):
