@@ -6,15 +6,17 @@ The ways of a group take turns, and the least time of each counts: that of the c
 who are busy on the machine disturb less. The ratio is of the latter, except where two threads stand beside one. Ways of Python's own libraries
 work on a tenth or a hundredth of the values. Within one thread everything runs that does not say otherwise. ``--stream`` tells the memory that a stream of so many rows
 takes in a process of its own. With the variables of an isolated key (``MILLSTREAM_SOCKET``, ``MILLSTREAM_PIN_FILE``) and its name in
-``MILLSTREAM_BENCH_KEY`` that key is measured, too; a wheel of the profile that ships is what counts (``cargo xtask python --release``).
+``MILLSTREAM_BENCH_KEY`` that key is measured, too, beside a loop over SoftHSM (packages python-pkcs11 and softhsm2); a wheel of the profile that ships is what counts (``cargo xtask python --release``).
 """
 
 import argparse
+import contextlib
 import hashlib
 import hmac
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("MILLSTREAM_THREADS", "1")
@@ -220,12 +222,45 @@ def isolated(bench):
     if name is None:
         say("SKIPPED isolated: MILLSTREAM_BENCH_KEY names no key of a service")
         return
-    key = millstream.Isolated(name)
-    ours, _ = bench.group("AES-GCM seal, isolated", [
-        ("a key in the service", bench.values, lambda: millstream.seal(bench.column, key)),
-        ("a key here", bench.values, lambda: millstream.seal(bench.column, KEY)),
-    ], by_clock=True)
+    # Needed here alone: the package python-pkcs11, and Debian's softhsm2.
+    import pkcs11
+    from pkcs11.mechanisms import GCMParams
+
+    key, fewer = millstream.Isolated(name), bench.few[: max(len(bench.few) // 10, 1)]
+    with tempfile.TemporaryDirectory() as folder, softhsm(folder, pkcs11.lib) as session:
+        theirs = session.create_object({
+            pkcs11.Attribute.CLASS: pkcs11.ObjectClass.SECRET_KEY, pkcs11.Attribute.KEY_TYPE: pkcs11.KeyType.AES,
+            pkcs11.Attribute.VALUE: KEY, pkcs11.Attribute.ENCRYPT: True,
+        })
+
+        def each():
+            made = []
+            for value in fewer:
+                nonce = os.urandom(12)
+                made.append(nonce + theirs.encrypt(value, mechanism=pkcs11.Mechanism.AES_GCM, mechanism_param=GCMParams(nonce)))
+            return made
+
+        ours, _, loop = bench.group("AES-GCM seal, isolated", [
+            ("a key in the service", bench.values, lambda: millstream.seal(bench.column, key)),
+            ("a key here", bench.values, lambda: millstream.seal(bench.column, KEY)),
+            ("SoftHSM, a loop", len(fewer), each),
+        ], by_clock=True)
     same(millstream.open(ours, key), bench.few)
+    assert millstream.open(loop, KEY).to_list() == fewer
+
+
+@contextlib.contextmanager
+def softhsm(folder, load):
+    """A session with a token of SoftHSM below a folder, by python-pkcs11."""
+    os.mkdir(os.path.join(folder, "tokens"))
+    with open(os.path.join(folder, "softhsm2.conf"), "w") as file:
+        file.write(f"directories.tokendir = {folder}/tokens\nlog.level = ERROR\n")
+    os.environ["SOFTHSM2_CONF"] = file.name
+    pin = "31415926"
+    make = ["softhsm2-util", "--init-token", "--free", "--label", "bench", "--so-pin", pin, "--pin", pin]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+    with load("/usr/lib/softhsm/libsofthsm2.so").get_token(token_label="bench").open(user_pin=pin) as session:
+        yield session
 
 
 def most_kib():

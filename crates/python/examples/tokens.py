@@ -14,46 +14,10 @@ import time
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
+from made import amounts, customers, orders, written
 
 import millstream
 from millstream import streams
-
-BATCH = 1 << 16
-
-
-def customers(count):
-    """Customers in batches: an identifier, and a city."""
-    schema = pa.schema([("ssn", pa.string()), ("city", pa.string())])
-
-    def batches():
-        for begin in range(0, count, BATCH):
-            rows = range(begin, min(begin + BATCH, count))
-            yield pa.record_batch([[f"{i * 7919 % 10**9:09d}" for i in rows], [f"city {i % 100}" for i in rows]], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def orders(count):
-    """Orders in batches, one for each tenth customer."""
-    schema = pa.schema([("customer", pa.string()), ("amount", pa.int64())])
-
-    def batches():
-        for begin in range(0, count, 10 * BATCH):
-            rows = range(begin, min(begin + 10 * BATCH, count), 10)
-            yield pa.record_batch([[f"{i * 7919 % 10**9:09d}" for i in rows], [i % 1000 for i in rows]], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def written(reader, path):
-    """Write a stream to a Parquet file; return its rows."""
-    rows = 0
-    with pq.ParquetWriter(path, reader.schema) as writer:
-        for batch in reader:
-            writer.write_batch(batch)
-            rows += len(batch)
-    return rows
 
 
 def main(count, folder):
@@ -73,8 +37,7 @@ def main(count, folder):
     found = time.perf_counter()
     opened = pa.chunked_array(millstream.siv_open(joined["token"], key, aad=aad, text=True))
     done = time.perf_counter()
-    expected = {f"{i * 7919 % 10**9:09d}": i % 1000 for i in range(0, count, 10)}
-    assert dict(zip(opened.to_pylist(), joined["amount"].to_pylist())) == expected
+    assert dict(zip(opened.to_pylist(), joined["amount"].to_pylist())) == amounts(count)
     print(f"{rows} rows made, tokenised and written in {sealed - begin:.2f} s, joined on tokens in {found - sealed:.2f} s")
     print(f"{len(opened)} identifiers opened in {done - found:.3f} s, {(done - found) / max(len(opened), 1) * 1e9:.0f} ns each")
 

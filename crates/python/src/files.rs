@@ -15,31 +15,43 @@ use crate::exceptions::{AuthenticationError, raised};
 
 /// Encrypts one file to another, which must be there and empty.
 #[pyfunction]
-pub fn encrypt_file(py: Python<'_>, from: PathBuf, to: PathBuf, key: &[u8], aad: &[u8]) -> PyResult<()> {
+pub fn encrypt_file(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    key: &[u8],
+    aad: &[u8],
+) -> PyResult<()> {
     let features = millstream::features().map_err(|error| raised(py, error.into()))?;
     let threads = threads(py)?;
     let done = py.detach(|| {
         let keys = keys(key)?;
         let job = tink::seal(features, &keys[0], aad)?;
-        run(job, File::open(&from).map_err(Error::Read)?, &to, threads)
+        run(job, File::open(&source).map_err(Error::Read)?, &target, threads)
     });
     done.map_err(refused)
 }
 
 /// Decrypts one file to another, which must be there and empty.
 #[pyfunction]
-pub fn decrypt_file(py: Python<'_>, from: PathBuf, to: PathBuf, key: &[u8], aad: &[u8]) -> PyResult<()> {
+pub fn decrypt_file(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    key: &[u8],
+    aad: &[u8],
+) -> PyResult<()> {
     let features = millstream::features().map_err(|error| raised(py, error.into()))?;
     let threads = threads(py)?;
     let done = py.detach(|| {
         let keys = keys(key)?;
         let key = match &keys[..] {
             [key] => key,
-            _ => tink::key_for(features, &keys, &head(&from, &keys)?, aad).unwrap_or(&keys[0]),
+            _ => tink::key_for(features, &keys, &head(&source, &keys)?, aad).unwrap_or(&keys[0]),
         };
-        let mut file = File::open(&from).map_err(Error::Read)?;
+        let mut file = File::open(&source).map_err(Error::Read)?;
         let job = tink::open(features, &mut file, key, aad)?;
-        run(job, file, &to, threads)
+        run(job, file, &target, threads)
     });
     done.map_err(refused)
 }

@@ -157,6 +157,12 @@ def test_arrow_maps_as_spark_calls_them(key_files):
     assert pa.Table.from_batches(opened) == TABLE
     actor = ray.Columns("siv_seal", "Siv", "siv", "name")
     assert actor(TABLE)["name"].to_pylist() == pa.Table.from_batches(sealed)["name"].to_pylist()
+    bound = ray.Columns("siv_seal", "Siv", "siv", "name", aad=b"name")(TABLE)
+    assert bound["name"].to_pylist() == millstream.siv_seal(WORDS, bytes(64), aad=b"name").to_list()
+    assert ray.Columns("siv_open", "Siv", "siv", "name", aad=b"name")(bound) == TABLE
+    assert ray.Columns("siv_open", "Siv", "siv", "name", on_error="null")(bound)["name"].null_count == len(TABLE)
+    letters = ray.Columns("fpe_encrypt", "Fpe", "gcm", "name", alphabet="abcdef")(pa.table({"name": ["abcdefabcdef"]}))
+    assert letters["name"].to_pylist() == millstream.fpe_encrypt(["abcdefabcdef"], millstream.Fpe(KEY, "abcdef")).to_list()
 
 
 @pytest.mark.spark

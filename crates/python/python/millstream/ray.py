@@ -6,7 +6,7 @@ concurrency=2)``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 __all__ = ["Columns"]
 
@@ -14,16 +14,17 @@ __all__ = ["Columns"]
 class Columns:
     """Replaces one column of each table: ``function`` and ``kind`` are names in :mod:`millstream`, ``name`` is the key's.
 
-    With the kind ``"Isolated"`` the actor attaches to the service of its machine, once.
+    With the kind ``"Isolated"`` the actor attaches to the service of its machine, once. ``alphabet`` is for the kind ``"Fpe"``; what else is
+    named, as ``aad`` and ``on_error``, goes to the function: ``fn_constructor_kwargs={"aad": b"customers.name"}``.
     """
 
-    def __init__(self, function: str, kind: str, name: str, column: str) -> None:
+    def __init__(self, function: str, kind: str, name: str, column: str, alphabet: Optional[str] = None, **named: Any) -> None:
         import millstream
         from millstream import keys
 
         self._function = getattr(millstream, function)
-        self._named = {"text": True} if "open" in function else {}
-        self._key = keys.made(kind, name)
+        self._named = {**({"text": True} if "open" in function else {}), **named}
+        self._key = keys.made(kind, name, alphabet)
         self._column = column
 
     def __call__(self, table: Any) -> Any:

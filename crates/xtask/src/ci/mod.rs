@@ -43,6 +43,10 @@ const DEEP: &[(&str, Step)] = &[
     ("tables", steps::tables),
     ("datafusion", |p| steps::apart(p, DATAFUSION)),
     ("str0m", |p| steps::apart(p, STR0M)),
+    ("python-clusters", |p| {
+        p.passed += python::clusters()?;
+        Ok(())
+    }),
     ("tokens-tpm", steps::tokens_tpm),
     ("dpdk-gateway", |_| dpdk::gateway()),
     ("fuzz", steps::fuzz),
