@@ -88,7 +88,8 @@ fn a_baseline_provider() {
             module.create(session, &[vec![number(CKA_CLASS, CKO_PROFILE)], baseline.to_vec()].concat()).0,
             CKR_OK
         );
-        let (mut label, mut copy) = (attributes(&[(CKA_LABEL, b"mine".to_vec())]), 0);
+        let mine = [(CKA_LABEL, b"mine".to_vec())];
+        let (mut label, mut copy) = (attributes(&mine), 0);
         for profile in profiles {
             let at = label.as_mut_ptr();
             assert_eq!(call!(module, C_SetAttributeValue, session, profile, at, 1), CKR_ACTION_PROHIBITED);
@@ -124,11 +125,12 @@ fn an_extended_provider() {
         let mut size = 0;
         good!(module, C_GetObjectSize, session, note, &mut size);
         assert!(size > 4);
-        let mut changed = attributes(&[(CKA_LABEL, b"other".to_vec())]);
+        let other = [(CKA_LABEL, b"other".to_vec())];
+        let mut changed = attributes(&other);
         good!(module, C_SetAttributeValue, session, note, changed.as_mut_ptr(), 1);
         let mut copy = 0;
         good!(module, C_CopyObject, session, note, null_mut(), 0, &mut copy);
-        assert_eq!(module.find(session, &[(CKA_LABEL, b"other".to_vec())]), [note, copy]);
+        assert_eq!(module.find(session, &other), [note, copy]);
         for object in [note, copy] {
             good!(module, C_DestroyObject, session, object);
         }
