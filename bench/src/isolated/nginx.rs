@@ -17,7 +17,7 @@ pub fn version(nginx: &Path) -> Result<(String, String), String> {
     Ok(("nginx".to_owned(), text.trim().trim_start_matches("nginx version: ").to_owned()))
 }
 
-/// What is to be served, and where.
+/// The settings of a server: its key, its port and its processor.
 pub struct Nginx<'a> {
     /// The program.
     pub program: &'a Path,

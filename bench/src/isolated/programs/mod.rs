@@ -62,7 +62,7 @@ pub struct Arguments {
     common: Common,
 }
 
-/// Where a program has its key.
+/// The place of a program's key.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Process,
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// How often a second a program did something in each turn, by the places in their order.
+/// The rates of a program, times a second in each turn, by the places in their order.
 struct Row {
     what: String,
     rates: [Vec<f64>; 3],
