@@ -60,6 +60,10 @@ fn peer_versions() {
         "camellia",
         "des",
         "rc4",
+        "aes-siv",
+        "aes-gcm-siv",
+        "aes-kw",
+        "fpe",
     ];
     const LIBCRUX: &[&str] = &["libcrux-curve25519", "libcrux-ed25519", "libcrux-p256"];
     println!("cargo::rerun-if-changed={LOCK}");
