@@ -21,13 +21,11 @@ fn certificate(tls: &Tls, openssl: &OpenSsl, side: &Side, name: &str) -> [PathBu
 }
 
 /// Each side is the server and the client, and both.
-#[test]
-fn certificates_of_ml_dsa_on_openssl_4() {
-    let openssl = OpenSsl::newest(4);
-    let tls = Tls::new(&openssl);
+fn certificates_of_ml_dsa(openssl: &OpenSsl) {
+    let tls = Tls::new(openssl);
     for (name, in_tls) in SIGNATURES {
         for maker in [&tls.default, &tls.millstream] {
-            let [key, certificate] = certificate(&tls, &openssl, maker, name);
+            let [key, certificate] = certificate(&tls, openssl, maker, name);
             tls.millstream.take();
             let server = format!("-tls1_3 -cert {} -key {}", certificate.display(), key.display());
             let trusted = certificate.display();
@@ -39,6 +37,16 @@ fn certificates_of_ml_dsa_on_openssl_4() {
         }
     }
     tls.default.counted().require_none();
+}
+
+#[test]
+fn certificates_of_ml_dsa_on_openssl_4() {
+    certificates_of_ml_dsa(&OpenSsl::newest(4));
+}
+
+#[test]
+fn long_newest_3_takes_certificates_of_ml_dsa() {
+    certificates_of_ml_dsa(&OpenSsl::newest(3));
 }
 
 /// Where both providers tell of a signature, a client offers it once, in the place as before.

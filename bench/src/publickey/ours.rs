@@ -157,30 +157,28 @@ fn ec_rows(
             }),
         }
     }];
-    if curve == ecdsa::Curve::P256 {
-        let lanes = ecdsa::Lanes::new(features);
-        let (many, mut random) = (lanes.kernel().name, Counter(1));
-        rows.push(match case.operation {
-            Operation::Sign => Row::new("millstream", many, MANY, move |out| {
-                let messages: [_; MANY] = std::array::from_fn(|_| hashed());
-                let mut jobs = messages.each_ref().map(|message| ecdsa::SignJob::new(&key, message));
-                lanes.sign(&mut jobs, &mut random);
-                jobs.iter().for_each(|job| out.extend(&**job.result.as_ref().expect("a signature")));
-            }),
-            Operation::Verify => Row::new("millstream", many, MANY, move |out| {
-                let messages: [_; MANY] = std::array::from_fn(|_| hashed());
-                let mut jobs =
-                    messages.each_ref().map(|message| ecdsa::VerifyJob::new(&public, message, &signature));
-                lanes.verify(&mut jobs);
-                jobs.iter().for_each(|job| out.extend(verdict(&job.result)));
-            }),
-            _ => Row::new("millstream", many, MANY, move |out| {
-                let mut jobs: [_; MANY] = std::array::from_fn(|_| ecdh::AgreeJob::new(&key, &peer));
-                lanes.agree(&mut jobs);
-                jobs.iter().for_each(|job| out.extend(&**job.result.as_ref().expect("one curve")));
-            }),
-        });
-    }
+    let lanes = ecdsa::Lanes::new(features);
+    let (many, mut random) = (lanes.kernel_of(curve).name, Counter(1));
+    rows.push(match case.operation {
+        Operation::Sign => Row::new("millstream", many, MANY, move |out| {
+            let messages: [_; MANY] = std::array::from_fn(|_| hashed());
+            let mut jobs = messages.each_ref().map(|message| ecdsa::SignJob::new(&key, message));
+            lanes.sign(&mut jobs, &mut random);
+            jobs.iter().for_each(|job| out.extend(&**job.result.as_ref().expect("a signature")));
+        }),
+        Operation::Verify => Row::new("millstream", many, MANY, move |out| {
+            let messages: [_; MANY] = std::array::from_fn(|_| hashed());
+            let mut jobs =
+                messages.each_ref().map(|message| ecdsa::VerifyJob::new(&public, message, &signature));
+            lanes.verify(&mut jobs);
+            jobs.iter().for_each(|job| out.extend(verdict(&job.result)));
+        }),
+        _ => Row::new("millstream", many, MANY, move |out| {
+            let mut jobs: [_; MANY] = std::array::from_fn(|_| ecdh::AgreeJob::new(&key, &peer));
+            lanes.agree(&mut jobs);
+            jobs.iter().for_each(|job| out.extend(&**job.result.as_ref().expect("one curve")));
+        }),
+    });
     Ok(rows)
 }
 

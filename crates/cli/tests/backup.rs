@@ -126,6 +126,7 @@ fn a_backup_that_is_killed_goes_on() {
 }
 
 #[test]
+#[ignore = "takes long, and runs with `cargo xtask ci --deep`"]
 fn long_kills_a_hundred_leave_nothing_lost() {
     kill_and_go_on(100);
 }

@@ -48,6 +48,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&weierstrass::P384,
         &&weierstrass::P521,
         &&weierstrass::P256_LANES,
+        &&weierstrass::P384_LANES,
+        &&weierstrass::P521_LANES,
         &&ffdh::FFDH,
         &&mldsa::ML_DSA,
         &&mldsa::ML_DSA_LANES,

@@ -1,4 +1,4 @@
-//! NIST's vectors for keys, signatures and shared secrets of the curves, on every row; those of P-256 in lanes, too.
+//! NIST's vectors for keys, signatures and shared secrets of the curves, on every row; and in lanes.
 //!
 //! Ref. NIST CAVP, "The FIPS 186-4 Elliptic Curve Digital Signature Algorithm Validation System", §6; "The Key Agreement
 //! Schemes Validation System", §6.2.
@@ -13,7 +13,6 @@ use millstream_engines::hash::Hash;
 use millstream_publickey::Engine;
 use millstream_publickey::ecdh;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicKey, VerifyJob};
-use millstream_publickey::weierstrass::P256_LANES;
 use millstream_testkit::cavp::{self, Case, number, passes};
 use millstream_testkit::{Ran, hex};
 
@@ -118,25 +117,28 @@ fn verify(all: &[Signed], ran: &mut Ran) -> (usize, usize) {
             ran.kernel(&format!("{} {}", signed.curve, kernel.kernel().name));
         }
     }
-    let ours = all.iter().filter(|signed| signed.curve == Curve::P256);
-    let keys: Vec<_> = ours
-        .filter_map(|signed| {
-            let key = PublicKey::new(Features::hardware(), Curve::P256, &signed.public);
-            assert!(key.is_ok() || !signed.right);
-            Some((key.ok()?, signed))
-        })
-        .collect();
-    for kernel in P256_LANES.available(Features::hardware()) {
-        for first in 0..8 {
-            let jobs = keys[first..].iter();
-            let mut jobs: Vec<_> =
-                jobs.map(|(key, signed)| VerifyJob::new(key, &signed.message, &signed.signature)).collect();
-            Lanes::with_kernel(kernel).verify(&mut jobs);
-            for (job, (_, signed)) in jobs.iter().zip(&keys[first..]) {
-                assert_eq!(job.result.is_ok(), signed.right, "{:?}", job.result);
+    for curve in Curve::ALL {
+        let ours = all.iter().filter(|signed| signed.curve == curve);
+        let keys: Vec<_> = ours
+            .filter_map(|signed| {
+                let key = PublicKey::new(Features::hardware(), curve, &signed.public);
+                assert!(key.is_ok() || !signed.right);
+                Some((key.ok()?, signed))
+            })
+            .collect();
+        for kernel in curve.lanes().available(Features::hardware()) {
+            for first in 0..keys.len().min(if curve == Curve::P256 { 8 } else { 2 }) {
+                let jobs = keys[first..].iter();
+                let mut jobs: Vec<_> = jobs
+                    .map(|(key, signed)| VerifyJob::new(key, &signed.message, &signed.signature))
+                    .collect();
+                Lanes::with_kernel(kernel).verify(&mut jobs);
+                for (job, (_, signed)) in jobs.iter().zip(&keys[first..]) {
+                    assert_eq!(job.result.is_ok(), signed.right, "{curve} {:?}", job.result);
+                }
             }
+            ran.kernel(&format!("{curve} {}", kernel.kernel().name));
         }
-        ran.kernel(kernel.kernel().name);
     }
     let right = all.iter().filter(|signed| signed.right).count();
     (right, all.len() - right)
@@ -152,7 +154,9 @@ fn signatures_verify() {
             .collect();
         assert_eq!(verify(&all, &mut ran), counts, "{edition}");
     }
-    ran.missing((&P256_LANES).kernels().into_iter().map(|kernel| (kernel.name, kernel.requires)));
+    for curve in Curve::ALL {
+        ran.missing(curve.lanes().kernels().into_iter().map(|kernel| (kernel.name, kernel.requires)));
+    }
     all_rows(&ran);
     ran.at_least(4);
 }

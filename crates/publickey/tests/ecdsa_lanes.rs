@@ -7,7 +7,6 @@ use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
 use millstream_publickey::ecdh::AgreeJob;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, PrivateKey, PublicJob, SignJob, VerifyJob};
-use millstream_publickey::weierstrass::P256_LANES;
 use millstream_publickey::{Engine, Error, Random};
 use millstream_testkit::{Ran, feature_subsets};
 use nist_common::Repeatable;
@@ -28,21 +27,23 @@ fn mixed(i: usize) -> Curve {
 fn every_number_of_jobs() {
     let mut ran = Ran::new("p256-lanes");
     let mut random = Repeatable(millstream_testkit::Random::new(21));
-    for kernel in P256_LANES.available(Features::hardware()) {
-        let lanes = Lanes::with_kernel(kernel);
-        for curve in [(|_| Curve::P256) as fn(usize) -> Curve, mixed] {
-            let keys = keys(&mut random, curve);
-            for count in 0..=MOST {
-                run(&lanes, &keys[..count], &mut random);
-                ran.kernel(lanes.kernel().name);
+    for curve in Curve::ALL {
+        for kernel in curve.lanes().available(Features::hardware()) {
+            let lanes = Lanes::with_kernel(kernel);
+            for mixed in [false, true] {
+                let keys = keys(&mut random, |i| if mixed { self::mixed(i) } else { curve });
+                // Groups of the other curves are the same at their ends.
+                for count in (0..=MOST).filter(|count| curve == Curve::P256 || count % 3 == 1) {
+                    run(&lanes, &keys[..count], &mut random);
+                    ran.kernel(&format!("{curve} {}", lanes.kernel_of(curve).name));
+                }
             }
         }
+        let engine: &dyn Engine = &curve.lanes();
+        ran.missing(engine.kernels().iter().map(|kernel| (kernel.name, kernel.requires)));
     }
-    ran.missing(P256_LANES_ENGINE.kernels().iter().map(|kernel| (kernel.name, kernel.requires)));
-    ran.at_least(1);
+    ran.at_least(3);
 }
-
-static P256_LANES_ENGINE: &dyn Engine = &&P256_LANES;
 
 /// Every operation with each key; every third signature and digest is damaged before it is verified.
 fn run(lanes: &Lanes, keys: &[PrivateKey], random: &mut Repeatable) {
@@ -97,32 +98,49 @@ fn run(lanes: &Lanes, keys: &[PrivateKey], random: &mut Repeatable) {
     }
 }
 
+/// The last bytes of the orders, which begin with ones, but for P-256's.
+const ORDERS: [(Curve, &str); 3] = [
+    (Curve::P256, "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"),
+    (Curve::P384, "c7634d81f4372ddf581a0db248b0a77aecec196accc52973"),
+    (Curve::P521, "fa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409"),
+];
+
 /// Small scalars, the largest ones, and those that are all ones or zeros in places: each in every lane.
 #[test]
 fn scalars_of_every_kind() {
     let mut random = Repeatable(millstream_testkit::Random::new(22));
-    let mut order =
-        millstream_testkit::hex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551");
-    let mut scalars = Vec::new();
-    for small in [1u8, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64] {
-        let mut scalar = vec![0; 32];
-        scalar[31] = small;
-        scalars.push(scalar);
-    }
-    for _ in 0..40 {
-        order[31] -= 1;
-        scalars.push(order.clone());
-    }
-    for bit in (1..255).step_by(11) {
-        let mut scalar = vec![0; 32];
-        scalar[31 - bit / 8] = 1 << (bit % 8);
-        scalars.push(scalar);
-    }
-    let key = |scalar: &Vec<u8>| PrivateKey::new(Features::hardware(), Curve::P256, scalar).unwrap();
-    let keys: Vec<_> = scalars.iter().map(key).collect();
-    for kernel in P256_LANES.available(Features::hardware()) {
-        for first in 0..8 {
-            run(&Lanes::with_kernel(kernel), &keys[first..], &mut random);
+    for (curve, end) in ORDERS {
+        let (len, end) = (curve.bytes(), millstream_testkit::hex(end));
+        let mut order = vec![0xff; len - end.len()];
+        order.extend(end);
+        if curve == Curve::P521 {
+            order[0] = 1;
+        }
+        let mut scalars = Vec::new();
+        for small in [1u8, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64] {
+            let mut scalar = vec![0; len];
+            scalar[len - 1] = small;
+            scalars.push(scalar);
+        }
+        for less in 1..=40 {
+            let mut scalar = order.clone();
+            let (low, borrow) = scalar[len - 1].overflowing_sub(less);
+            scalar[len - 1] = low;
+            scalar[len - 2] -= u8::from(borrow);
+            scalars.push(scalar);
+        }
+        for bit in (1..curve.bits() - 1).step_by(11) {
+            let mut scalar = vec![0; len];
+            scalar[len - 1 - bit / 8] = 1 << (bit % 8);
+            scalars.push(scalar);
+        }
+        let key = |scalar: &Vec<u8>| PrivateKey::new(Features::hardware(), curve, scalar).unwrap();
+        let keys: Vec<_> = scalars.iter().map(key).collect();
+        let offsets = if curve == Curve::P256 { 8 } else { 2 };
+        for kernel in curve.lanes().available(Features::hardware()) {
+            for first in 0..offsets {
+                run(&Lanes::with_kernel(kernel), &keys[first..], &mut random);
+            }
         }
     }
 }
@@ -157,7 +175,7 @@ impl Random for Failing {
 fn a_source_that_fails() {
     let key = PrivateKey::new(Features::hardware(), Curve::P256, &[9; 32]).unwrap();
     let message = Message::digest(Hash::Sha256, &[8; 32]);
-    for kernel in P256_LANES.available(Features::hardware()) {
+    for kernel in Curve::P256.lanes().available(Features::hardware()) {
         let mut jobs: Vec<_> = (0..29).map(|_| SignJob::new(&key, &message)).collect();
         jobs.extend((0..3).map(|_| SignJob::deterministic(&key, &message)));
         Lanes::with_kernel(kernel).sign(&mut jobs, &mut Failing(0));

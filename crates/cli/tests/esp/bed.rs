@@ -38,9 +38,10 @@ through() { ping -q -c "$1" -l "$1" -i 20 -W 20 10.2.0.1 $2 | tee ping.log | gre
 pub fn run(test: &str, place: &Place, options: [&str; 2], before: &str, script: &str) -> Option<String> {
     let can = "ip tuntap add probe mode tun && ip link add wire type veth && command -v ping nsenter";
     let unshare = |script: &str| {
-        // The first process of a namespace of processes takes all others with it.
+        // The first process of a namespace of processes takes all others with it, and `unshare` passes over every signal but this one.
         let mut command = Command::new("timeout");
         command.args([
+            "--signal=KILL",
             "120",
             "unshare",
             "--user",

@@ -75,6 +75,7 @@ begin_b() { :; }
 "#;
 
 #[test]
+#[ignore = "takes long, and runs with `cargo xtask ci --deep`"]
 fn long_strongswan_is_at_the_other_end() {
     let test = "long_strongswan_is_at_the_other_end";
     if !Path::new(CHARON).exists() || !Path::new("/usr/sbin/swanctl").exists() {

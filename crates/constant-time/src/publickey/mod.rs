@@ -34,7 +34,7 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
         "x448" => curve448::x448(row),
         "ed448" => curve448::ed448(row),
         "p256" | "p384" | "p521" => weierstrass::one(row),
-        "p256-lanes" => weierstrass::lanes(row),
+        "p256-lanes" | "p384-lanes" | "p521-lanes" => weierstrass::lanes(row),
         "ffdh" => ffdh::one(row),
         "ml-dsa" => mldsa::one(row),
         "ml-dsa-lanes" => mldsa::lanes(row),

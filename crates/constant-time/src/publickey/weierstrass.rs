@@ -3,7 +3,7 @@
 use millstream_engines::hash::Hash;
 use millstream_publickey::ecdh::AgreeJob;
 use millstream_publickey::ecdsa::{Curve, Lanes, Message, Presignature, PrivateKey, PublicKey, SignJob};
-use millstream_publickey::weierstrass::{P256_LANES, PublicJob};
+use millstream_publickey::weierstrass::PublicJob;
 use millstream_publickey::{Error, Random};
 
 use super::Same;
@@ -79,17 +79,22 @@ pub(super) fn one(row: Row) -> Option<Vec<Trial>> {
 }
 
 pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
-    let bound = P256_LANES.named(row.features, row.name)?;
-    let len = Curve::P256.bytes();
+    let curve = match row.algorithm {
+        "p384-lanes" => Curve::P384,
+        "p521-lanes" => Curve::P521,
+        _ => Curve::P256,
+    };
+    let bound = curve.lanes().named(row.features, row.name)?;
+    let len = curve.bytes();
     let keys = move |bytes: &[u8]| -> Vec<PrivateKey> {
-        let key = |bytes: &[u8]| PrivateKey::new(row.features, Curve::P256, &below_order(Curve::P256, bytes));
+        let key = |bytes: &[u8]| PrivateKey::new(row.features, curve, &below_order(curve, bytes));
         bytes.chunks(len).map(|bytes| key(bytes).expect("a scalar")).collect()
     };
-    let peer = peer(row, Curve::P256);
+    let peer = peer(row, curve);
     let trial = |what: &str, data: usize, run: Run| {
         Trial::new(row.algorithm, bound.kernel(), what, LANES * len, &[data; LANES], run)
     };
-    Some(vec![
+    let mut trials = vec![
         trial(
             "public keys",
             1 + 2 * len,
@@ -114,6 +119,19 @@ pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
             }),
         ),
         trial(
+            "agree",
+            len,
+            Box::new(move |bytes, parts| {
+                let keys = keys(bytes);
+                let mut jobs: Vec<_> = keys.iter().map(|key| AgreeJob::new(key, &peer)).collect();
+                Lanes::with_kernel(bound).agree(&mut jobs);
+                put(parts, jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_vec()));
+            }),
+        ),
+    ];
+    // Presignatures are of P-256 alone.
+    if curve == Curve::P256 {
+        trials.push(trial(
             "presign, and sign with that",
             2 * len,
             Box::new(move |bytes, parts| {
@@ -131,18 +149,9 @@ pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
                 });
                 put(parts, signatures);
             }),
-        ),
-        trial(
-            "agree",
-            len,
-            Box::new(move |bytes, parts| {
-                let keys = keys(bytes);
-                let mut jobs: Vec<_> = keys.iter().map(|key| AgreeJob::new(key, &peer)).collect();
-                Lanes::with_kernel(bound).agree(&mut jobs);
-                put(parts, jobs.iter().map(|job| job.result.as_ref().expect("the job has run").to_vec()));
-            }),
-        ),
-    ])
+        ));
+    }
+    Some(trials)
 }
 
 /// Keeps the result of each job.

@@ -6,9 +6,9 @@
 
 use super::{PrivateKey, PublicKey, SharedSecret};
 use crate::Error;
+use crate::weierstrass::Lanes;
 use crate::weierstrass::lanes::AgreeLane;
 use crate::weierstrass::ops::{LIMBS, Secret};
-use crate::weierstrass::{Curve, Lanes};
 
 /// A private key and that of a peer, as a job for [`Lanes::agree`].
 pub struct AgreeJob<'a> {
@@ -41,21 +41,20 @@ impl Lanes {
     /// # Ok::<(), millstream_publickey::Error>(())
     /// ```
     pub fn agree(&self, jobs: &mut [AgreeJob<'_>]) {
-        let fits = |job: &AgreeJob<'_>| (job.key.curve(), job.peer.curve()) == (Curve::P256, Curve::P256);
-        let group = |jobs: &mut [&mut AgreeJob<'_>]| {
+        let curve_of = |job: &AgreeJob<'_>| Some(job.key.curve()).filter(|curve| job.peer.curve() == *curve);
+        let group = |curve, jobs: &mut [&mut AgreeJob<'_>]| {
             let mut lanes = Vec::with_capacity(jobs.len());
             for job in jobs.iter() {
                 let (scalar, point) = (&job.key.scalar, &job.peer.point);
                 lanes.push(AgreeLane { scalar, point, result: Secret([0; LIMBS]) });
             }
-            // SAFETY: `self.kernel` is bound.
-            unsafe { (self.kernel.ops().agree)(&mut lanes) };
-            let shared: Vec<_> =
-                lanes.iter().map(|lane| SharedSecret::new(Curve::P256, &lane.result)).collect();
+            // SAFETY: the curve's kernel is bound.
+            unsafe { (self.ops(curve).agree)(&mut lanes) };
+            let shared: Vec<_> = lanes.iter().map(|lane| SharedSecret::new(curve, &lane.result)).collect();
             for (job, shared) in jobs.iter_mut().zip(shared) {
                 job.result = Ok(shared);
             }
         };
-        self.in_groups(jobs, fits, group, |job| job.result = job.key.agree(job.peer));
+        self.in_groups(jobs, curve_of, group, |job| job.result = job.key.agree(job.peer));
     }
 }

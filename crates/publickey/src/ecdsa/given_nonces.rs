@@ -11,7 +11,7 @@ use millstream_testkit::cavp::{self, number};
 use millstream_testkit::{Ran, hex};
 
 use super::{Curve, Message};
-use crate::weierstrass::lanes::{P256_LANES, SignLane};
+use crate::weierstrass::lanes::SignLane;
 use crate::weierstrass::limbs;
 use crate::weierstrass::ops::{LIMBS, Pair, Secret};
 
@@ -70,33 +70,37 @@ fn signatures_with_published_nonces() {
                 ran.kernel(&format!("{} {}", given.curve, kernel.kernel().name));
             }
         }
-        let all: Vec<_> = all.into_iter().filter(|given| given.curve == Curve::P256).collect();
-        for kernel in P256_LANES.available(Features::hardware()) {
-            let width = kernel.ops().width;
-            // Each window begins one further, so that each signature is made in each lane.
-            for window in all.windows(width) {
-                let none = Pair { r: [0; LIMBS], s: [0; LIMBS] };
-                let mut lanes: Vec<_> = window
-                    .iter()
-                    .map(|given| SignLane {
-                        private: &given.private,
-                        message: given.message(),
-                        nonce: given.nonce.clone(),
-                        result: none,
-                    })
-                    .collect();
-                // SAFETY: `kernel` is bound, and there are as many jobs as it has lanes.
-                unsafe { (kernel.ops().sign)(&mut lanes) };
-                for (lane, given) in lanes.iter().zip(window) {
-                    assert_eq!(lane.result, given.pair, "{}", kernel.kernel().name);
+        for curve in Curve::ALL {
+            for kernel in curve.lanes().available(Features::hardware()) {
+                let width = kernel.ops().width;
+                let all: Vec<_> = all.iter().filter(|given| given.curve == curve).collect();
+                // Each window begins one further, so that each signature is made in each lane.
+                for window in all.windows(width) {
+                    let none = Pair { r: [0; LIMBS], s: [0; LIMBS] };
+                    let mut lanes: Vec<_> = window
+                        .iter()
+                        .map(|given| SignLane {
+                            private: &given.private,
+                            message: given.message(),
+                            nonce: given.nonce.clone(),
+                            result: none,
+                        })
+                        .collect();
+                    // SAFETY: `kernel` is bound, and there are as many jobs as it has lanes.
+                    unsafe { (kernel.ops().sign)(&mut lanes) };
+                    for (lane, given) in lanes.iter().zip(window) {
+                        assert_eq!(lane.result, given.pair, "{} {}", given.curve, kernel.kernel().name);
+                    }
+                    ran.kernel(&format!("{curve} {}", kernel.kernel().name));
                 }
-                ran.kernel(kernel.kernel().name);
             }
         }
     }
     for curve in Curve::ALL {
         ran.missing(curve.table().kernels().iter().map(|kernel| (kernel.name, kernel.requires)));
     }
-    ran.missing((&P256_LANES).kernels().into_iter().map(|kernel| (kernel.name, kernel.requires)));
+    for curve in Curve::ALL {
+        ran.missing(curve.lanes().kernels().into_iter().map(|kernel| (kernel.name, kernel.requires)));
+    }
     ran.at_least(4);
 }

@@ -103,12 +103,12 @@ impl Lanes {
     pub fn sign(&self, jobs: &mut [SignJob<'_>], random: &mut dyn Random) {
         // Both ways of doing a job draw random bytes, but never at once.
         let random = std::cell::RefCell::new(random);
-        let fits = |job: &SignJob<'_>| job.key.curve() == Curve::P256;
-        let group = |jobs: &mut [&mut SignJob<'_>]| self.sign_group(jobs, *random.borrow_mut());
-        self.in_groups(jobs, fits, group, |job| job.alone(*random.borrow_mut()));
+        let curve_of = |job: &SignJob<'_>| Some(job.key.curve());
+        let group = |curve, jobs: &mut [&mut SignJob<'_>]| self.sign_group(curve, jobs, *random.borrow_mut());
+        self.in_groups(jobs, curve_of, group, |job| job.alone(*random.borrow_mut()));
     }
 
-    fn sign_group(&self, jobs: &mut [&mut SignJob<'_>], random: &mut dyn Random) {
+    fn sign_group(&self, curve: Curve, jobs: &mut [&mut SignJob<'_>], random: &mut dyn Random) {
         // One call draws the bytes for all: it may cost more than they do.
         let mut hedges = Zeroizing::new([[0; HEDGE]; MOST]);
         if jobs.iter().any(|job| !job.deterministic) {
@@ -119,32 +119,32 @@ impl Lanes {
         }
         let mut lanes = Vec::with_capacity(jobs.len());
         for (job, hedge) in jobs.iter().zip(&*hedges) {
-            let (private, message) = (&job.key.scalar, job.message.number(Curve::P256));
+            let (private, message) = (&job.key.scalar, job.message.number(curve));
             let result = Pair { r: [0; LIMBS], s: [0; LIMBS] };
             lanes.push(SignLane { private, message, nonce: job.nonce(hedge), result });
         }
-        // SAFETY: `self.kernel` is bound.
-        unsafe { (self.kernel.ops().sign)(&mut lanes) };
+        // SAFETY: the curve's kernel is bound.
+        unsafe { (self.ops(curve).sign)(&mut lanes) };
         let pairs: Vec<_> = lanes.iter().map(|lane| lane.result).collect();
         for (job, pair) in jobs.iter_mut().zip(pairs) {
             // A number that is zero, which nobody has seen yet, calls for another nonce.
             let again = || job.key.sign_deterministic(job.message);
-            job.result = Ok(Signature::new(Curve::P256, &pair).unwrap_or_else(again));
+            job.result = Ok(Signature::new(curve, &pair).unwrap_or_else(again));
         }
     }
 
     /// Verifies many signatures, in variable time.
     pub fn verify(&self, jobs: &mut [VerifyJob<'_>]) {
-        let fits = |job: &VerifyJob<'_>| job.key.curve() == Curve::P256;
-        let group = |jobs: &mut [&mut VerifyJob<'_>]| self.verify_group(jobs);
-        self.in_groups(jobs, fits, group, |job| job.result = job.key.verify(job.message, job.signature));
+        let curve_of = |job: &VerifyJob<'_>| Some(job.key.curve());
+        let group = |curve, jobs: &mut [&mut VerifyJob<'_>]| self.verify_group(curve, jobs);
+        self.in_groups(jobs, curve_of, group, |job| job.result = job.key.verify(job.message, job.signature));
     }
 
-    fn verify_group(&self, jobs: &mut [&mut VerifyJob<'_>]) {
+    fn verify_group(&self, curve: Curve, jobs: &mut [&mut VerifyJob<'_>]) {
         let (mut lanes, mut owners) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
         for (owner, job) in jobs.iter_mut().enumerate() {
-            let message = job.message.number(Curve::P256);
-            match signature::read(Curve::P256, job.signature) {
+            let message = job.message.number(curve);
+            match signature::read(curve, job.signature) {
                 Ok(pair) => {
                     lanes.push(VerifyLane { public: &job.key.point, message, pair, result: false });
                     owners.push(owner);
@@ -152,8 +152,8 @@ impl Lanes {
                 Err(error) => job.result = Err(error),
             }
         }
-        // SAFETY: `self.kernel` is bound.
-        unsafe { (self.kernel.ops().verify_vartime)(&mut lanes) };
+        // SAFETY: the curve's kernel is bound.
+        unsafe { (self.ops(curve).verify_vartime)(&mut lanes) };
         for (lane, owner) in lanes.iter().zip(owners) {
             jobs[owner].result = if lane.result { Ok(()) } else { Err(Error::Signature) };
         }

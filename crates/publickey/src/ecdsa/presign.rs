@@ -81,7 +81,7 @@ impl Lanes {
     /// Returns how many presignatures are made in one go.
     #[doc(hidden)]
     pub fn presignatures(&self) -> usize {
-        let ops = self.kernel.ops();
+        let ops = self.ops(Curve::P256);
         if ops.width < ops.crossover.objects(0) { 1 } else { ops.width }
     }
 
@@ -114,8 +114,8 @@ impl Lanes {
         let none = Pair { r: [0; LIMBS], s: [0; LIMBS] };
         let lane = |nonce| SignLane { private: &ZERO, message: ONE, nonce, result: none };
         let mut lanes: Vec<_> = nonces.map(lane).collect();
-        // SAFETY: `self.kernel` is bound, and there are no more jobs than it has lanes.
-        unsafe { (self.kernel.ops().sign)(&mut lanes) };
+        // SAFETY: the curve's kernel is bound, and there are no more jobs than it has lanes.
+        unsafe { (self.ops(Curve::P256).sign)(&mut lanes) };
         lanes.iter_mut().zip(places).for_each(|(lane, place)| place.put(&mut lane.result));
         Ok(())
     }

@@ -89,6 +89,16 @@ impl Params<4> for P256 {
     const BASE: BaseTable = P256_TABLE;
 }
 
+/// The coefficient b of P-384.
+pub(crate) const P384_B: [u64; 6] = [
+    0x2a85_c8ed_d3ec_2aef,
+    0xc656_398d_8a2e_d19d,
+    0x0314_088f_5013_875a,
+    0x181d_9c6e_fe81_4112,
+    0x988e_056b_e3f8_2d19,
+    0xb331_2fa7_e23e_e7e4,
+];
+
 /// Curve P-384 on any processor.
 #[derive(Clone, Copy)]
 pub(crate) struct P384;
@@ -97,16 +107,22 @@ impl Params<6> for P384 {
     type Field = P384Field;
     type Order = P384Order;
     const BITS: usize = 384;
-    const B: Element<P384Field, 6> = form([
-        0x2a85_c8ed_d3ec_2aef,
-        0xc656_398d_8a2e_d19d,
-        0x0314_088f_5013_875a,
-        0x181d_9c6e_fe81_4112,
-        0x988e_056b_e3f8_2d19,
-        0xb331_2fa7_e23e_e7e4,
-    ]);
+    const B: Element<P384Field, 6> = form(P384_B);
     const BASE: BaseTable = BaseTable { window: 5, groups: 2, bytes: &P384_BASE.0 };
 }
+
+/// The coefficient b of P-521.
+pub(crate) const P521_B: [u64; 9] = [
+    0xef45_1fd4_6b50_3f00,
+    0x3573_df88_3d2c_34f1,
+    0x1652_c0bd_3bb1_bf07,
+    0x5619_3951_ec7e_937b,
+    0xb8b4_8991_8ef1_09e1,
+    0xa2da_725b_99b3_15f3,
+    0x929a_21a0_b685_40ee,
+    0x953e_b961_8e1c_9a1f,
+    0x51,
+];
 
 /// Curve P-521 on any processor.
 #[derive(Clone, Copy)]
@@ -116,16 +132,6 @@ impl Params<9> for P521 {
     type Field = P521Field;
     type Order = P521Order;
     const BITS: usize = 521;
-    const B: Element<P521Field, 9> = Element::from_raw([
-        0xef45_1fd4_6b50_3f00,
-        0x3573_df88_3d2c_34f1,
-        0x1652_c0bd_3bb1_bf07,
-        0x5619_3951_ec7e_937b,
-        0xb8b4_8991_8ef1_09e1,
-        0xa2da_725b_99b3_15f3,
-        0x929a_21a0_b685_40ee,
-        0x953e_b961_8e1c_9a1f,
-        0x51,
-    ]);
+    const B: Element<P521Field, 9> = Element::from_raw(P521_B);
     const BASE: BaseTable = BaseTable { window: 5, groups: 4, bytes: &P521_BASE.0 };
 }

@@ -8,18 +8,19 @@ use millstream_cpu::Features;
 use millstream_kernel::{Bound, Crossover, Kernel};
 
 use super::key::{PrivateKey, PublicKey};
-use super::lanes::{LanesOps, MOST, P256_LANES, PublicLane};
+use super::lanes::{LanesOps, MOST, PublicLane};
 use super::named::Curve;
 use super::ops::{LIMBS, Point};
 
 /// Many operations at once, with equal or different keys of any of the curves.
 ///
 /// [`sign`](Lanes::sign) and [`verify`](Lanes::verify) belong to [`ecdsa`](crate::ecdsa), and [`agree`](Lanes::agree) to
-/// [`ecdh`](crate::ecdh). Those of P-256 go into lanes. Those of other curves, and those that are too few for lanes, are done one
+/// [`ecdh`](crate::ecdh). Each curve has lanes of its own. Operations that are too few for lanes are done one
 /// after another on the kernels of their keys. A job's error does not touch the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes {
-    pub(crate) kernel: Bound<LanesOps>,
+    /// The kernels of the curves, in the order of [`Curve::ALL`].
+    kernels: [Bound<LanesOps>; 3],
 }
 
 /// The public key of a private one, as a job for [`Lanes::public`].
@@ -38,69 +39,89 @@ impl<'a> PublicJob<'a> {
 }
 
 impl Lanes {
-    /// The best kernel that `features` allow.
+    /// The best kernels that `features` allow.
     pub fn new(features: Features) -> Self {
-        Lanes::with_kernel(P256_LANES.best(features))
+        Lanes { kernels: Curve::ALL.map(|curve| curve.lanes().best(features)) }
     }
 
-    /// The kernel given.
+    /// The kernel given for its curve. Operations of other curves are done one after another.
     pub fn with_kernel(kernel: Bound<LanesOps>) -> Self {
-        Lanes { kernel }
+        let mut lanes = Lanes::new(Features::none());
+        lanes.kernels[kernel.ops().curve as usize] = kernel;
+        lanes
     }
 
-    /// The kernel in use.
+    /// The kernel in use for P-256.
     pub fn kernel(&self) -> &'static Kernel {
-        self.kernel.kernel()
+        self.kernel_of(Curve::P256)
     }
 
-    /// Returns the least number of operations for which lanes are used.
+    /// The kernel in use for a curve.
+    pub fn kernel_of(&self, curve: Curve) -> &'static Kernel {
+        self.kernels[curve as usize].kernel()
+    }
+
+    /// Returns the least number of operations of P-256 for which lanes are used.
     pub fn crossover(&self) -> Crossover {
-        self.kernel.ops().crossover
+        self.ops(Curve::P256).crossover
+    }
+
+    /// Returns the functions for a curve.
+    pub(crate) fn ops(&self, curve: Curve) -> &'static LanesOps {
+        self.kernels[curve as usize].ops()
     }
 
     /// Computes the public keys of private ones, which is the greater part of making key pairs.
     pub fn public(&self, jobs: &mut [PublicJob<'_>]) {
-        let fits = |job: &PublicJob<'_>| job.key.curve() == Curve::P256;
-        let group = |jobs: &mut [&mut PublicJob<'_>]| {
+        let curve_of = |job: &PublicJob<'_>| Some(job.key.curve());
+        let group = |curve, jobs: &mut [&mut PublicJob<'_>]| {
             let none = Point { x: [0; LIMBS], y: [0; LIMBS] };
             let mut lanes: Vec<_> =
                 jobs.iter().map(|job| PublicLane { scalar: &job.key.scalar, result: none }).collect();
-            // SAFETY: `self.kernel` is bound.
-            unsafe { (self.kernel.ops().public)(&mut lanes) };
+            // SAFETY: the curve's kernel is bound.
+            unsafe { (self.ops(curve).public)(&mut lanes) };
             let points = lanes.iter().map(|lane| lane.result);
             for (job, point) in jobs.iter_mut().zip(points) {
                 job.result = Some(PublicKey { kernel: job.key.kernel, point });
             }
         };
-        self.in_groups(jobs, fits, group, |job| job.result = Some(job.key.public()));
+        self.in_groups(jobs, curve_of, group, |job| job.result = Some(job.key.public()));
     }
 
-    /// Gives the jobs that fit to `group`, as many at a time as there are lanes, and the rest to `alone`.
+    /// Gives the jobs of each curve to `group`, as many at a time as there are lanes, and the rest to `alone`.
     pub(crate) fn in_groups<'j, J>(
         &self,
         jobs: &'j mut [J],
-        fits: impl Fn(&J) -> bool,
-        mut group: impl FnMut(&mut [&'j mut J]),
+        curve_of: impl Fn(&J) -> Option<Curve>,
+        mut group: impl FnMut(Curve, &mut [&'j mut J]),
         mut alone: impl FnMut(&mut J),
     ) {
-        let ops = self.kernel.ops();
-        let fewest = ops.crossover.objects(0);
-        let mut waiting = Vec::with_capacity(MOST);
+        let mut waiting = Curve::ALL.map(|_| Vec::new());
         for job in jobs {
-            if !fits(job) || ops.width < fewest {
+            let Some(curve) = curve_of(job) else {
+                alone(job);
+                continue;
+            };
+            let (ops, waiting) = (self.ops(curve), &mut waiting[curve as usize]);
+            if ops.width < ops.crossover.objects(0) {
                 alone(job);
                 continue;
             }
+            if waiting.capacity() == 0 {
+                waiting.reserve(MOST);
+            }
             waiting.push(job);
             if waiting.len() == ops.width {
-                group(&mut waiting);
+                group(curve, waiting);
                 waiting.clear();
             }
         }
-        if waiting.len() >= fewest {
-            group(&mut waiting);
-        } else {
-            waiting.into_iter().for_each(alone);
+        for (curve, mut waiting) in Curve::ALL.into_iter().zip(waiting) {
+            if waiting.len() >= self.ops(curve).crossover.objects(0) {
+                group(curve, &mut waiting);
+            } else {
+                waiting.into_iter().for_each(&mut alone);
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ mod table;
 mod vartime;
 
 pub use key::{EncodedPoint, PrivateKey, PublicKey};
-pub use lanes::{LanesOps, P256_LANES};
+pub use lanes::{LanesOps, P256_LANES, P384_LANES, P521_LANES};
 pub use manager::{Lanes, PublicJob};
 pub use named::{Curve, MAX_BYTES, MAX_POINT};
 pub use ops::Ops;

@@ -46,7 +46,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
             }
             Some(built) => {
                 let mut tests = built.command();
-                if deep && built.name == SLOW_SIGNATURES {
+                if deep && WITH_LONG.contains(&&*built.name) {
                     tests.arg("--include-ignored");
                 }
                 tests
@@ -59,8 +59,8 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
     })
 }
 
-/// The suite that has tests for `--deep` only, which cargo ignores otherwise.
-const SLOW_SIGNATURES: &str = "publickey/slhdsa_vectors";
+/// The suites that have tests for `--deep` only, which are ignored otherwise.
+const WITH_LONG: &[&str] = &["publickey/slhdsa_vectors", "cli/backup", "cli/esp"];
 
 /// The text behind the name of a suite that runs on the general way of queues.
 const GENERAL: &str = ", on the general way";

@@ -20,18 +20,17 @@ use super::super::curve::P256_B;
 use super::super::field::Modulus;
 use super::super::limbs::{power_of_two, reduce_once, times_power_of_two};
 use super::super::primes::P256Field;
+use super::element::{LANES, field};
 
-/// Lanes of a vector.
-pub(super) const LANES: usize = 8;
 /// Limbs of an element.
-pub(super) const LIMBS: usize = 5;
+const LIMBS: usize = 5;
 /// Bits of a limb.
-pub(super) const BITS: u32 = 52;
+const BITS: u32 = 52;
 const MASK: i64 = (1 << BITS) - 1;
 
 /// Eight elements, one in each lane.
 #[derive(Clone, Copy)]
-pub(super) struct Fe(pub(super) [__m512i; LIMBS]);
+pub(super) struct Fe([__m512i; LIMBS]);
 
 /// The prime and twice the prime.
 const PRIMES: [[i64; LIMBS]; 2] = {
@@ -57,6 +56,8 @@ const fn split(number: &[u64; 4]) -> [i64; LIMBS] {
         (d >> 16) as i64,
     ]
 }
+
+field!([] Fe, [u64; 4]);
 
 impl Fe {
     #[inline]
@@ -126,6 +127,23 @@ impl Fe {
         }
         limbs.zeroize();
         numbers
+    }
+
+    /// Makes elements of numbers of four 64-bit limbs that are in Montgomery form for 2^256: 16 times such a number is in
+    /// the form for 2^260.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn of_table(words: &[__m512i]) -> Self {
+        let [a, b, c, d] = [words[0], words[1], words[2], words[3]];
+        let mask = _mm512_set1_epi64(MASK);
+        let limbs = [
+            _mm512_and_si512(_mm512_slli_epi64::<4>(a), mask),
+            _mm512_and_si512(_mm512_or_si512(_mm512_srli_epi64::<48>(a), _mm512_slli_epi64::<16>(b)), mask),
+            _mm512_and_si512(_mm512_or_si512(_mm512_srli_epi64::<36>(b), _mm512_slli_epi64::<28>(c)), mask),
+            _mm512_and_si512(_mm512_or_si512(_mm512_srli_epi64::<24>(c), _mm512_slli_epi64::<40>(d)), mask),
+            _mm512_srli_epi64::<12>(d),
+        ];
+        Fe(limbs).fold()
     }
 
     /// Adds limb by limb.
