@@ -60,8 +60,13 @@ fn peer_versions() {
         "camellia",
         "des",
         "rc4",
+        "aes-siv",
+        "aes-gcm-siv",
+        "aes-kw",
+        "fpe",
     ];
-    const LIBCRUX: &[&str] = &["libcrux-curve25519", "libcrux-ed25519", "libcrux-p256"];
+    const LIBCRUX: &[&str] =
+        &["libcrux-curve25519", "libcrux-ed25519", "libcrux-p256", "libcrux-ml-kem", "libcrux-ml-dsa"];
     println!("cargo::rerun-if-changed={LOCK}");
     let lock = fs::read_to_string(LOCK).expect("the workspace's lock file");
     let version = |package: &str| {

@@ -69,6 +69,59 @@ pub enum Mode {
     Xts,
 }
 
+/// An algorithm of columns, with a key of 256 bits; AES-SIV has two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Siv,
+    GcmSiv,
+    Xaes,
+    /// AES-KW: the object is the key that is wrapped.
+    Kw,
+    Kwp,
+    /// FF1: the object is decimal digits of two bytes each.
+    Ff1,
+}
+
+impl Value {
+    pub const ALL: [Value; 6] = [Value::Siv, Value::GcmSiv, Value::Xaes, Value::Kw, Value::Kwp, Value::Ff1];
+
+    /// Returns the directions that have rows.
+    pub fn directions(self) -> &'static [Direction] {
+        if self.wraps() { &[Encrypt] } else { &[Encrypt, Decrypt] }
+    }
+
+    fn wraps(self) -> bool {
+        matches!(self, Value::Kw | Value::Kwp)
+    }
+
+    fn is_aead(self) -> bool {
+        matches!(self, Value::Siv | Value::GcmSiv | Value::Xaes)
+    }
+
+    fn name(self, decrypt: bool) -> &'static str {
+        match (self, decrypt) {
+            (Value::Siv, false) => "aes-256-siv-seal",
+            (Value::Siv, true) => "aes-256-siv-open",
+            (Value::GcmSiv, false) => "aes-256-gcm-siv-seal",
+            (Value::GcmSiv, true) => "aes-256-gcm-siv-open",
+            (Value::Xaes, false) => "xaes-256-gcm-seal",
+            (Value::Xaes, true) => "xaes-256-gcm-open",
+            (Value::Kw, _) => "aes-256-kw-wrap",
+            (Value::Kwp, _) => "aes-256-kwp-wrap",
+            (Value::Ff1, false) => "aes-256-ff1-encrypt",
+            (Value::Ff1, true) => "aes-256-ff1-decrypt",
+        }
+    }
+
+    fn iv_len(self) -> usize {
+        match self {
+            Value::GcmSiv => 12,
+            Value::Xaes => 24,
+            _ => 0,
+        }
+    }
+}
+
 /// A keyed or unkeyed function of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -82,6 +135,7 @@ pub enum Algorithm {
     Hmac(Hash),
     /// HKDF: the object is the input keying material, and 32 bytes come out.
     HkdfSha256,
+    Value(Value),
     /// RC4: the keystream goes on from object to object, so a fresh one needs a new key.
     Rc4,
     KasumiF8,
@@ -127,6 +181,9 @@ impl Case {
             push(A::Hmac(hash), &[Encrypt]);
         }
         push(A::HkdfSha256, &[Encrypt]);
+        for value in Value::ALL {
+            push(A::Value(value), value.directions());
+        }
         push(A::Cipher(Camellia(128), Mode::Cbc), &[Encrypt, Decrypt]);
         push(A::Cipher(Camellia(128), Mode::Ctr), &[Encrypt]);
         push(A::Cipher(Des, Mode::Cbc), &[Encrypt, Decrypt]);
@@ -166,6 +223,7 @@ impl Case {
             Algorithm::Digest(hash) => hash.name().to_owned(),
             Algorithm::Hmac(hash) => format!("hmac-{}", hash.name()),
             Algorithm::HkdfSha256 => "hkdf-sha256".to_owned(),
+            Algorithm::Value(value) => value.name(decrypt).to_owned(),
             Algorithm::Rc4 => "rc4".to_owned(),
             Algorithm::KasumiF8 => "kasumi-f8".to_owned(),
             Algorithm::KasumiF9 => "kasumi-f9".to_owned(),
@@ -176,9 +234,11 @@ impl Case {
         }
     }
 
-    /// Returns true when an object of that many bytes is whole blocks, where it must be.
+    /// Returns true when an object of that many bytes is whole blocks, where it must be. Keys and values of digits are short.
     pub fn takes(&self, size: usize) -> bool {
         match self.algorithm {
+            Algorithm::Value(Value::Kw | Value::Kwp) => size.is_multiple_of(8) && (16..=1024).contains(&size),
+            Algorithm::Value(Value::Ff1) => size.is_multiple_of(2) && (12..=256).contains(&size),
             Algorithm::Cipher(_, Mode::Ctr) => true,
             Algorithm::Cipher(Cipher::Des | Cipher::Tdes, _) => size.is_multiple_of(8),
             Algorithm::Cipher(..) => size.is_multiple_of(16),
@@ -188,7 +248,11 @@ impl Case {
 
     /// Returns true when the object is sealed or opened with a tag.
     pub fn is_aead(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305)
+        match self.algorithm {
+            Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305 => true,
+            Algorithm::Value(value) => value.is_aead(),
+            _ => false,
+        }
     }
 
     pub fn opens(&self) -> bool {
@@ -200,15 +264,29 @@ impl Case {
         self.is_aead()
             || matches!(
                 self.algorithm,
-                Algorithm::Cipher(..) | Algorithm::Rc4 | Algorithm::KasumiF8 | Algorithm::IpChecksumCopy
+                Algorithm::Cipher(..)
+                    | Algorithm::Value(_)
+                    | Algorithm::Rc4
+                    | Algorithm::KasumiF8
+                    | Algorithm::IpChecksumCopy
             )
+    }
+
+    /// Makes decimal digits of random bytes, where the object is digits.
+    pub fn shape(&self, object: &mut [u8]) {
+        if self.algorithm == Algorithm::Value(Value::Ff1) {
+            object.as_chunks_mut().0.iter_mut().for_each(|digit: &mut [u8; 2]| *digit = [digit[0] % 10, 0]);
+        }
     }
 
     /// Returns the bytes of tag, digest or checksum that come out (and for `open` go in).
     pub fn tag_len(&self) -> usize {
         match self.algorithm {
             Algorithm::Cipher(..) | Algorithm::Rc4 | Algorithm::KasumiF8 => 0,
-            Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305 | Algorithm::Cmac(_) => 16,
+            Algorithm::Value(Value::Ff1) => 0,
+            // The first half of a block of what is wrapped.
+            Algorithm::Value(Value::Kw | Value::Kwp) => 8,
+            Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305 | Algorithm::Cmac(_) | Algorithm::Value(_) => 16,
             Algorithm::Digest(hash) | Algorithm::Hmac(hash) => hash.digest_len(),
             Algorithm::HkdfSha256 => 32,
             Algorithm::KasumiF9 | Algorithm::Crc32 | Algorithm::Crc32c => 4,
@@ -224,7 +302,11 @@ impl Case {
             Algorithm::Gcm(bits) | Algorithm::Cmac(bits) => bits / 8,
             Algorithm::Cipher(Cipher::Des, _) => 8,
             Algorithm::Cipher(Cipher::Tdes, _) => 24,
-            Algorithm::ChaCha20Poly1305 | Algorithm::Hmac(_) | Algorithm::HkdfSha256 => 32,
+            Algorithm::Value(Value::Siv) => 64,
+            Algorithm::ChaCha20Poly1305
+            | Algorithm::Hmac(_)
+            | Algorithm::HkdfSha256
+            | Algorithm::Value(_) => 32,
             Algorithm::Rc4 | Algorithm::KasumiF8 | Algorithm::KasumiF9 => 16,
             _ => 0,
         };
@@ -238,6 +320,7 @@ impl Case {
             Algorithm::Cipher(Cipher::Des | Cipher::Tdes, _) => 8,
             Algorithm::Cipher(..) => 16,
             Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305 | Algorithm::HkdfSha256 => 12,
+            Algorithm::Value(value) => value.iv_len(),
             _ => 0,
         };
         Random::new(2).bytes(len)
@@ -267,6 +350,7 @@ impl Buffers {
         let (input, output) = (Placed::new(len, offset), Placed::new(len, PAGE / 2 + offset));
         let mut buffers = Buffers { input, output, tag: [0; 64] };
         Random::new(3).fill(buffers.input.bytes_mut());
+        case.shape(buffers.input.bytes_mut());
         if case.opens() {
             crate::peers::rustcrypto::seal(case, &mut buffers.io());
             buffers.input.bytes_mut().copy_from_slice(buffers.output.bytes());

@@ -9,35 +9,39 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
 
+use super::hybrid::X25519MlKem768;
 use super::pin;
 
-/// Threads that connect again and again.
-pub struct Clients {
-    pub port: u16,
+/// Threads that connect again and again, each to one port.
+pub struct Clients<'a> {
+    pub ports: &'a [u16],
     pub count: u32,
     pub cpu: usize,
+    /// True if they agree by X25519MLKEM768, and not by X25519.
+    pub hybrid: bool,
 }
 
-impl Clients {
+impl Clients<'_> {
     /// Returns the milliseconds of each handshake that ended within the time.
     ///
     /// # Errors
     /// A handshake failed.
     pub fn turn(&self, time: Duration) -> Result<Vec<f64>, String> {
-        let configuration = Arc::new(configuration()?);
+        let configuration = Arc::new(configuration(self.hybrid)?);
         let begin = Instant::now();
-        let client = || {
+        let client = |port: u16| {
             pin(self.cpu);
             let mut took = Vec::new();
             while begin.elapsed() < time || took.is_empty() {
                 let start = Instant::now();
-                handshake(self.port, &configuration)?;
+                handshake(port, &configuration)?;
                 took.push(start.elapsed().as_secs_f64() * 1e3);
             }
             Ok::<_, String>(took)
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.count).map(|_| scope.spawn(client)).collect();
+            let (ports, client) = (self.ports.iter().cycle().take(self.count as usize), &client);
+            let threads: Vec<_> = ports.map(|port| scope.spawn(move || client(*port))).collect();
             let mut all = Vec::new();
             for thread in threads {
                 all.extend(thread.join().map_err(|_| "a client ended early".to_owned())??);
@@ -64,11 +68,14 @@ fn handshake(port: u16, configuration: &Arc<ClientConfig>) -> Result<(), String>
     socket.flush().map_err(fail)
 }
 
-/// TLS 1.3 with X25519, without resumption. The certificate and its signature are not looked at, so that the clients have
+/// TLS 1.3 with X25519 or X25519MLKEM768, without resumption. The certificate and its signature are not looked at, so that the clients have
 /// little to do.
-fn configuration() -> Result<ClientConfig, String> {
+fn configuration(hybrid: bool) -> Result<ClientConfig, String> {
     let mut provider = rustls::crypto::ring::default_provider();
     provider.kx_groups.retain(|group| group.name() == rustls::NamedGroup::X25519);
+    if hybrid {
+        provider.kx_groups = vec![&X25519MlKem768];
+    }
     let schemes = provider.signature_verification_algorithms.supported_schemes();
     let builder = ClientConfig::builder_with_provider(Arc::new(provider));
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(|e| e.to_string())?;

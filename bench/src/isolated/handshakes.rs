@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use millstream_cpu::Features;
 use millstream_measure::statistics::{median, quantile};
+use millstream_testkit::refuse_built_for_tests;
 use serde_json::json;
 
 use super::clients::Clients;
-use super::nginx::{self, Nginx, Server};
-use super::running::output;
+use super::nginx::{self, Nginx};
+use super::running::{Server, output};
+use super::s_server::{self, SServer};
 use super::{Common, Figure, Service};
 use crate::record::{self, Circumstances};
 
@@ -21,6 +23,12 @@ pub struct Arguments {
     /// The server
     #[arg(long, value_name = "PATH", default_value = "/usr/sbin/nginx")]
     nginx: PathBuf,
+    /// The program 'openssl' whose server is measured in place of nginx, with as many processes as nginx has workers
+    #[arg(long, value_name = "PATH", conflicts_with = "nginx")]
+    openssl: Option<PathBuf>,
+    /// Agree by X25519MLKEM768 in place of X25519, which needs OpenSSL 3.5
+    #[arg(long, requires = "openssl")]
+    hybrid: bool,
     /// nginx's workers
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     workers: u32,
@@ -58,14 +66,23 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         let (command, socket) = (command.display().to_string(), service.socket.display().to_string());
         [&command, "run", keys, "--socket", &socket, "--"].map(str::to_owned)
     };
+    if let Some(program) = &arguments.openssl {
+        refuse_built_for_tests(program)?;
+    }
+    let group = if arguments.hybrid { "X25519MLKEM768" } else { "X25519" };
     let mut figures = Vec::new();
     for (key, words) in KEYS {
         let folder = service.folder.join(key);
         make_certificate(&folder, words)?;
         let start = |name: &str, front: &[String]| {
-            let (program, workers, environment) = (arguments.nginx.as_path(), arguments.workers, &[]);
-            Nginx { program, workers, cpu: server, folder: &folder, front, key: None, environment }
-                .start(name)
+            let (workers, cpu, folder) = (arguments.workers, server, folder.as_path());
+            match &arguments.openssl {
+                Some(program) => SServer { program, workers, cpu, folder, front, group }.start(),
+                None => {
+                    let (program, environment) = (arguments.nginx.as_path(), &[]);
+                    Nginx { program, workers, cpu, folder, front, key: None, environment }.start(name)
+                }
+            }
         };
         let servers = [
             start("own", &[])?,
@@ -73,7 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
             start("all", &isolated("--isolated"))?,
         ];
         for server in &servers {
-            Clients { port: server.port, count: 1, cpu: clients }.turn(Duration::from_millis(1))?;
+            let count = server.ports.len() as u32;
+            let clients = Clients { ports: &server.ports, count, cpu: clients, hybrid: arguments.hybrid };
+            clients.turn(Duration::from_millis(1))?;
         }
         if !common.check_only {
             figures.extend(compare(arguments, key, &servers, clients)?);
@@ -83,13 +102,19 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         println!("test result: ok. {} passed; 0 failed", KEYS.len());
         return Ok(());
     }
-    let about = Circumstances::now(features, vec![nginx::version(&arguments.nginx)?], Vec::new()).beside(1.0);
+    let version = match &arguments.openssl {
+        Some(program) => s_server::version(program)?,
+        None => nginx::version(&arguments.nginx)?,
+    };
+    let about = Circumstances::now(features, vec![version], Vec::new()).beside(1.0);
     let mut text = String::new();
     about.lines().iter().for_each(|line| text += &format!("- {line}\n"));
     let _ = writeln!(
         text,
-        "- {} clients on processor {clients}; {} workers of nginx, and the workers with the keys, on {server}; TLS 1.3, X25519\n\n```text",
-        arguments.clients, arguments.workers
+        "- {} clients on processor {clients}; {} {}, and the workers with the keys, on {server}; TLS 1.3, {group}\n\n```text",
+        arguments.clients,
+        arguments.workers,
+        if arguments.openssl.is_some() { "processes of s_server" } else { "workers of nginx" }
     );
     figures.iter().for_each(|figure| text += &(figure.line().trim_end().to_owned() + "\n"));
     text += "```\n";
@@ -99,7 +124,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
                             "clients": arguments.clients,
                             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
         let text = format!("# TLS handshakes with the private key in another process\n\n{text}");
-        record::keep(&about, "-handshakes", &value, text)?;
+        let name = if arguments.hybrid { "-handshakes-hybrid" } else { "-handshakes" };
+        record::keep(&about, name, &value, text)?;
     }
     Ok(())
 }
@@ -117,7 +143,8 @@ fn compare(
     let (mut rates, mut tails): ([Vec<f64>; 3], [Vec<f64>; 3]) = Default::default();
     for _ in 0..arguments.rounds {
         for (i, server) in servers.iter().enumerate() {
-            let clients = Clients { port: server.port, count: arguments.clients, cpu };
+            let (ports, count) = (server.ports.as_slice(), arguments.clients);
+            let clients = Clients { ports, count, cpu, hybrid: arguments.hybrid };
             let mut took = clients.turn(Duration::from_secs_f64(arguments.seconds))?;
             took.sort_by(f64::total_cmp);
             rates[i].push(took.len() as f64 / arguments.seconds);
@@ -131,7 +158,7 @@ fn compare(
         let (i, of) = (i + 1, |turns: &[Vec<f64>; 3], i: usize| median(turns[i].clone()));
         [
             Figure {
-                what: format!("{key} handshakes, {isolated}, over nginx's own OpenSSL"),
+                what: format!("{key} handshakes, {isolated}, over the server's own OpenSSL"),
                 value: over(&rates, i),
                 unit: "times",
                 wish: Some((false, 1.0)),

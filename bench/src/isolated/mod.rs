@@ -7,10 +7,12 @@ mod beside;
 mod clients;
 mod flow;
 pub mod handshakes;
+mod hybrid;
 mod nginx;
 pub mod private;
 pub mod programs;
 mod running;
+mod s_server;
 pub mod tokens;
 
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::running::{Running, free_port};
+use super::running::{Running, Server, free_port};
 
 /// Returns what nginx says of its version.
 ///
@@ -35,12 +35,6 @@ pub struct Nginx<'a> {
     pub environment: &'a [(&'static str, OsString)],
 }
 
-/// An nginx on a processor.
-pub struct Server {
-    pub port: u16,
-    _running: Running,
-}
-
 impl Nginx<'_> {
     /// Starts it on a port of its own, with its files in a folder of that name.
     ///
@@ -61,7 +55,7 @@ impl Nginx<'_> {
         let running = Running::serving(&mut server, port, &log)?;
         // The server listens before it has workers.
         std::thread::sleep(Duration::from_millis(500));
-        Ok(Server { port, _running: running })
+        Ok(Server::new([(port, running)]))
     }
 
     fn configuration(&self, folder: &Path, port: u16) -> String {

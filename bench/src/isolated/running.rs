@@ -48,6 +48,19 @@ impl Drop for Running {
     }
 }
 
+/// A server of TLS: its ports, and the programs that serve them.
+pub struct Server {
+    pub ports: Vec<u16>,
+    _running: Vec<Running>,
+}
+
+impl Server {
+    pub fn new(served: impl IntoIterator<Item = (u16, Running)>) -> Server {
+        let (ports, running) = served.into_iter().unzip();
+        Server { ports, _running: running }
+    }
+}
+
 /// Returns a port of the loopback interface that nobody uses.
 ///
 /// # Errors

@@ -107,7 +107,12 @@ impl Memory {
         let lens = sizes.of(depth);
         let total = lens.iter().map(|&len| stride(len)).sum();
         let apart = if work.opens() { total } else { 0 };
-        let original = (0..depth).map(|i| Random::new(0x4000 + i as u64).bytes(lens[i])).collect();
+        let object = |i| {
+            let mut object = Random::new(0x4000 + i as u64).bytes(lens[i]);
+            work.cipher_case().shape(&mut object);
+            object
+        };
+        let original = (0..depth).map(object).collect();
         let (input, output) = (Placed::new(total, offset), Placed::new(apart, LINE + offset));
         let mut memory = Memory { work, input, output, original, lens, keys, tags: vec![[0; 64]; depth] };
         if work.opens() {

@@ -4,7 +4,7 @@
 use millstream_engines::modes::Direction::{self, Decrypt, Encrypt};
 use millstream_testkit::Random;
 
-use crate::case::{Algorithm, Case, Cipher, Hash, Mode, kasumi};
+use crate::case::{Algorithm, Case, Cipher, Hash, Mode, Value, kasumi};
 
 /// One algorithm in one direction, or two in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,10 @@ impl Work {
         }
         all.extend([Encrypt, Decrypt].map(|direction| one(A::ChaCha20Poly1305, direction)));
         all.extend([128, 256].map(|bits| one(A::Cmac(bits), Encrypt)));
+        // XAES-256-GCM has a longer nonce than objects have, and KWP's chain is KW's.
+        for value in [Value::Siv, Value::GcmSiv, Value::Kw, Value::Ff1] {
+            all.extend(value.directions().iter().map(|&direction| one(A::Value(value), direction)));
+        }
         all.extend(Hash::ALL.map(|hash| one(A::Digest(hash), Encrypt)));
         all.extend(Hash::ALL.map(|hash| one(A::Hmac(hash), Encrypt)));
         all.push(Work::EncryptThenMac(Aes(128), Hash::Sha1));

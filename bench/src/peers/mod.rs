@@ -9,6 +9,7 @@ pub mod openssl;
 pub mod ours;
 pub mod ring;
 pub mod rustcrypto;
+pub mod values;
 
 #[cfg(not(ipsec_mb))]
 pub mod ipsec_mb {

@@ -16,7 +16,7 @@ use millstream_engines::modes::Direction;
 
 use super::dl::Library;
 use super::{Peer, Row};
-use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Mode};
+use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Mode, Value};
 
 type Ptr = *mut c_void;
 type Bytes = *const u8;
@@ -409,6 +409,7 @@ impl Peer for OpenSsl {
             Algorithm::Rc4 => self.cipher_row(case, "RC4"),
             Algorithm::Gcm(bits) => self.aead_row(case, &gcm_name(bits)),
             Algorithm::ChaCha20Poly1305 => self.aead_row(case, CHACHA20_POLY1305),
+            Algorithm::Value(Value::GcmSiv) => self.aead_row(case, AES_256_GCM_SIV),
             Algorithm::Digest(hash) => self.digest_row(hash),
             Algorithm::Hmac(hash) => self.mac_row(self.hmac(hash, &case.key())),
             Algorithm::Cmac(_) => self.mac_row(self.cmac(&case.key())),
@@ -441,6 +442,9 @@ pub fn gcm_name(bits: usize) -> String {
 }
 
 pub const CHACHA20_POLY1305: &str = "ChaCha20-Poly1305";
+
+/// OpenSSL has it since 3.2.
+pub const AES_256_GCM_SIV: &str = "AES-256-GCM-SIV";
 
 fn hash_name(hash: Hash) -> &'static CStr {
     match hash {

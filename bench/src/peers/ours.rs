@@ -14,8 +14,8 @@ use millstream_engines::modes::{BlockMode, Direction, StreamMode};
 use millstream_engines::rc4::{RC4, Rc4};
 use millstream_engines::{Bound, InOut, Kernel, Table, aes, camellia, des};
 
-use super::Row;
-use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Io, Mode, kasumi};
+use super::{Row, values};
+use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Io, Mode, Value, kasumi};
 
 /// The choice of a kernel: the one of that name, or the one that is picked.
 #[derive(Clone, Copy)]
@@ -79,6 +79,10 @@ pub fn row(case: &Case, features: Features, kernel: Option<&str>) -> Option<Row>
             let key = HmacKey::with_kernel(choice.of_hash(hash)?, key);
             tag(key.kernel(), move |data| key.sign(data))
         }
+        Algorithm::Value(value) => values::ours(case, value, |value, key| match value {
+            Value::Xaes => values::Ours::xaes(choice.of(&GCM)?, key),
+            _ => values::Ours::new(value, choice.of(&aes::ECB)?, key),
+        }),
         Algorithm::HkdfSha256 => hkdf(case, choice.of_hash(Hash::Sha256)?),
         Algorithm::KasumiF8 => {
             let key = F8::with_kernel(choice.of(&UEA1)?, key).ok()?;

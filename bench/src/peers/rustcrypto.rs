@@ -15,7 +15,7 @@ use cbc::cipher::{
     StreamCipher, StreamCipherCoreWrapper, array::ArraySize,
 };
 
-use super::{Peer, Row};
+use super::{Peer, Row, values};
 use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Io, Mode};
 
 /// RustCrypto.
@@ -58,6 +58,7 @@ impl Peer for RustCrypto {
             Algorithm::Hmac(Hash::Sha512) => hmac::<sha2::Sha512>(case),
             Algorithm::Hmac(Hash::Sha3_256) => hmac::<sha3::Sha3_256>(case),
             Algorithm::HkdfSha256 => hkdf_row(case),
+            Algorithm::Value(value) => values::theirs(case, value),
             Algorithm::Rc4 => rc4_row(case),
             _ => None,
         }

@@ -1,11 +1,12 @@
-//! graviola. It has no P-521.
+//! graviola. It has no P-521, of ML-KEM only the middle set, and no signatures of lattices or hashes.
 
 use graviola::hashing::Sha256;
-use graviola::key_agreement::{p256, p384, x25519};
+use graviola::key_agreement::{mlkem768, p256, p384, x25519};
 use graviola::signing::ecdsa::{Curve as GraviolaCurve, P256, P384, SigningKey, VerifyingKey};
 use graviola::signing::{eddsa, rsa};
 use millstream::Features;
 use millstream::publickey::ecdsa::{self, Curve};
+use millstream::publickey::mlkem;
 
 use super::cases::{Algorithm, Case, MESSAGE, Material, Operation};
 use super::{Call, Row};
@@ -64,6 +65,9 @@ pub fn row(features: Features, case: &Case, material: &Material) -> Option<Row> 
         (Algorithm::Ec(Curve::P384), operation) => {
             ec::<P384>(features, Curve::P384, operation, case, material)
         }
+        (Algorithm::MlKem(mlkem::Set::MlKem768), operation) => {
+            ml_kem(operation, material).map(|run| Row::new(NAME, "mlkem768", 1, run))
+        }
         (
             Algorithm::Ec(Curve::P521) | Algorithm::MlKem(_) | Algorithm::MlDsa(_) | Algorithm::SlhDsa(_),
             _,
@@ -111,4 +115,31 @@ fn ec<C: GraviolaCurve + 'static>(
     Some(Row::new(NAME, "verify", 1, move |out| {
         out.push(u8::from(key.verify::<Sha256>(&[MESSAGE], &signature).is_ok()));
     }))
+}
+
+/// ML-KEM-768. A key keeps its matrix, and an encapsulation key is taken by value; the functions that are given their randomness are
+/// those of its own tests.
+fn ml_kem(operation: Operation, material: &Material) -> Option<Call> {
+    let seed = material.private[..].try_into().ok()?;
+    let key = mlkem768::DecapKey::keygen_internal(seed);
+    Some(match operation {
+        Operation::Generate => {
+            let seed = *seed;
+            Box::new(move |out| {
+                out.extend(mlkem768::DecapKey::keygen_internal(&seed).encapsulation_key().as_bytes());
+            })
+        }
+        Operation::Encapsulate => {
+            let public = key.encapsulation_key();
+            Box::new(move |out| {
+                let (secret, ciphertext) = public.clone().encaps_internal(mlkem768::Message([0x5a; 32]));
+                out.extend(ciphertext.as_ref());
+                out.extend(secret.as_ref());
+            })
+        }
+        _ => {
+            let ciphertext = <[u8; 1088]>::try_from(&material.signature[..]).ok()?.into();
+            Box::new(move |out| out.extend(key.decaps_internal(&ciphertext).as_ref()))
+        }
+    })
 }

@@ -1,5 +1,7 @@
-//! libcrux, whose code is HACL*'s. It has P-256, X25519 and Ed25519; its keys are bytes, so that Ed25519 hashes the seed and computes the public key each
+//! libcrux, whose curves are HACL*'s: P-256, X25519 and Ed25519. Its keys are bytes, so that Ed25519 hashes the seed and computes the public key each
 //! time, and public keys are decoded each time.
+
+mod lattice;
 
 use millstream::Features;
 use millstream::publickey::ecdsa::{self, Curve};
@@ -10,8 +12,16 @@ use super::cases::{Algorithm, Case, MESSAGE, Material, Operation};
 
 pub const NAME: &str = "libcrux";
 
-/// Returns the row of a case; none if libcrux does not have it.
-pub fn row(features: Features, case: &Case, material: &Material) -> Option<Row> {
+/// Returns the rows of a case; none if libcrux does not have it.
+pub fn rows(features: Features, case: &Case, material: &Material) -> Vec<Row> {
+    match case.algorithm {
+        Algorithm::MlKem(set) => lattice::kem_rows(features, set, case, material),
+        Algorithm::MlDsa(set) => lattice::dsa_row(features, set, case, material).into_iter().collect(),
+        _ => of_curve(features, case, material).into_iter().collect(),
+    }
+}
+
+fn of_curve(features: Features, case: &Case, material: &Material) -> Option<Row> {
     let signature = material.signature.clone();
     match (case.algorithm, case.operation) {
         (Algorithm::X25519, _) => {

@@ -1,4 +1,4 @@
-//! Public keys: one operation at a time and eight in flight, beside OpenSSL, AWS-LC, graviola, ring, libcrux and crypto_mb.
+//! Public keys: one operation at a time and eight in flight, beside OpenSSL, AWS-LC, graviola, ring, libcrux, crypto_mb and SPHINCS+.
 
 mod cases;
 mod crypto_mb;
@@ -10,6 +10,7 @@ mod ours;
 mod report;
 mod ring;
 mod slhdsa;
+mod sphincs;
 
 use std::path::PathBuf;
 
@@ -106,6 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let features = Features::active().map_err(|e| e.to_string())?;
     let (libraries, mut absent) = evp::libraries();
     let lanes = CryptoMb::load().map_err(|why| absent.push(why)).ok();
+    absent.extend(sphincs::folder().err());
     let mut versions: Vec<_> =
         libraries.iter().map(|library| (library.name().to_owned(), library.version())).collect();
     versions.extend(lanes.as_ref().map(|lanes| (crypto_mb::NAME.to_owned(), lanes.version())));
@@ -178,9 +180,10 @@ fn checked(
         let mut rows = ours::rows(features, case, material)?;
         rows.extend(peers.libraries.iter().filter_map(|library| library.row(case, material)));
         rows.extend(graviola::row(features, case, material));
-        rows.extend(libcrux::row(features, case, material));
+        rows.extend(libcrux::rows(features, case, material));
         rows.extend(peers.lanes.as_ref().and_then(|lanes| lanes.row(features, case, material)));
         rows.extend(ring::row(features, case, material));
+        rows.extend(sphincs::row(case, material).ok());
         Ok(rows)
     };
     let mut right = rows(material)?;

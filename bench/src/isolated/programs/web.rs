@@ -7,7 +7,8 @@ use super::bed::{Bed, pin};
 use super::{Arguments, Place, Row, output};
 use crate::isolated::clients::Clients;
 use crate::isolated::handshakes::KEYS;
-use crate::isolated::nginx::{Nginx, Server};
+use crate::isolated::nginx::Nginx;
+use crate::isolated::running::Server;
 
 /// Measures handshakes with each kind of key.
 ///
@@ -21,7 +22,7 @@ pub fn run(arguments: &Arguments, bed: &Bed) -> Result<Vec<Row>, String> {
         for place in Place::ALL {
             let server = start(arguments, bed, key, place)?;
             let before = bed.operations()?;
-            connect(bed, key, server.port)?;
+            connect(bed, key, server.ports[0])?;
             if place == Place::Millstream && bed.operations()? <= before {
                 return Err("nginx: the service did not sign".to_owned());
             }
@@ -31,7 +32,7 @@ pub fn run(arguments: &Arguments, bed: &Bed) -> Result<Vec<Row>, String> {
             continue;
         }
         let turn = |at: usize| {
-            let clients = Clients { port: servers[at].port, count: arguments.clients, cpu };
+            let clients = Clients { ports: &servers[at].ports, count: arguments.clients, cpu, hybrid: false };
             let took = clients.turn(Duration::from_secs_f64(arguments.seconds))?;
             Ok(took.len() as f64 / arguments.seconds)
         };

@@ -13,7 +13,7 @@ use millstream_engines::kasumi::{F8, F8Job, F8Lanes, F9, F9Job, F9Lanes, UEA1_LA
 use millstream_engines::{camellia, des};
 
 use super::ours::{des_key, engine_hash, kasumi_words, put};
-use super::{Cell, Row};
+use super::{Cell, Row, values};
 use crate::case::{AAD, Algorithm, Cipher, Hash, Mode, kasumi};
 use crate::many::objects::Objects;
 use crate::many::work::Work;
@@ -47,8 +47,10 @@ macro_rules! process {
     }};
 }
 
+pub(super) use process;
+
 /// The room for jobs and for references to them, which [`process`] keeps from call to call.
-type Kept<J> = (Vec<J>, Vec<&'static mut J>);
+pub type Kept<J> = (Vec<J>, Vec<&'static mut J>);
 
 /// The choice of kernels for managers.
 #[derive(Clone, Copy)]
@@ -206,6 +208,8 @@ pub fn row(cell: &Cell, choice: Choice) -> Option<Row> {
         }
         Algorithm::KasumiF8 => kasumi_f8(cell, choice),
         Algorithm::KasumiF9 => kasumi_f9(cell, choice),
+        // They have no crossover: one object goes through the lanes, too.
+        Algorithm::Value(value) if choice.path == Path::Best => values::lanes(cell, features, value),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@ mod lanes;
 mod openssl;
 pub mod ours;
 mod queue;
+mod values;
 
 use std::hint::black_box;
 
@@ -126,6 +127,7 @@ pub fn sources(features: Features, crossover: bool) -> (Vec<Box<dyn Rows>>, Vec<
     add(isal::load());
     add(peers::openssl::system().map(|library| Box::new(library) as Box<dyn Rows>));
     add(peers::openssl::built().map(|library| Box::new(library) as Box<dyn Rows>));
+    add(Ok(Box::new(peers::rustcrypto::RustCrypto)));
     (present, absent)
 }
 

@@ -5,10 +5,10 @@
 #![allow(unsafe_code)]
 
 use super::{Cell, Row, Rows};
-use crate::case::{AAD, Algorithm, Mode};
+use crate::case::{AAD, Algorithm, Mode, Value};
 use crate::many::work::Work;
 use crate::peers::Peer;
-use crate::peers::openssl::{self, CHACHA20_POLY1305, KeyedCipher, OpenSsl};
+use crate::peers::openssl::{self, AES_256_GCM_SIV, CHACHA20_POLY1305, KeyedCipher, OpenSsl};
 
 impl Rows for OpenSsl {
     fn version(&self) -> (String, String) {
@@ -51,6 +51,7 @@ impl OpenSsl {
                 }
                 Algorithm::Gcm(bits) => aead(family, keys(&openssl::gcm_name(bits))?),
                 Algorithm::ChaCha20Poly1305 => aead(family, keys(CHACHA20_POLY1305)?),
+                Algorithm::Value(Value::GcmSiv) => aead(family, keys(AES_256_GCM_SIV)?),
                 Algorithm::Digest(hash) => {
                     let digest = self.fetched_digest(hash)?;
                     Some(Row::each(family, "direct", "EVP Init Update Final", move |object, tag| {

@@ -11,7 +11,7 @@ use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::BlockMode;
 use millstream_engines::{aes, camellia, des};
 
-use super::{Cell, Row};
+use super::{Cell, Row, values};
 use crate::case::{AAD, Algorithm, Cipher, Hash, Mode, kasumi};
 use crate::many::objects::{Object, Tag};
 use crate::many::work::Work;
@@ -108,6 +108,7 @@ pub fn row(cell: &Cell, features: Features) -> Option<Row> {
                 put(tag, &crc.value().to_le_bytes());
             })
         }
+        Algorithm::Value(value) => values::direct(cell, features, value),
         _ => None,
     }
 }
@@ -206,9 +207,13 @@ pub fn kasumi_words(iv: [u8; 16]) -> (u32, u32) {
 
 /// Seals an object in place, for work that opens one.
 pub fn seal(work: Work, key: &[u8], iv: &[u8; 16], object: &mut [u8], tag: &mut Tag) {
+    let algorithm = work.cipher_case().algorithm;
+    if let Algorithm::Value(value) = algorithm {
+        return values::seal(value, key, iv, object, tag);
+    }
     let tag = tag.first_chunk_mut().expect("a tag has room");
     let features = Features::none();
-    let sealed = match work.cipher_case().algorithm {
+    let sealed = match algorithm {
         Algorithm::Gcm(_) => {
             let key = Gcm::new(features, key).expect("an AES key");
             key.seal(&iv[..12], &AAD, object.into(), tag)
