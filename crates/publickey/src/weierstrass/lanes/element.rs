@@ -48,9 +48,58 @@ pub(super) trait Field: Copy {
     unsafe fn square(&self) -> Self;
 }
 
-/// Implements [`Field`] by a type's own functions of the same names.
+/// Gives a type that has limbs in a field `0` the functions of [`Field`] that do the same with each limb, and implements that trait by the type's own functions of
+/// the same names.
 macro_rules! field {
     ([$($parameters:tt)*] $type:ty, $number:ty) => {
+        impl $($parameters)* $type {
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512ifma")]
+            pub(super) fn plus(&self, other: &Self) -> Self {
+                let mut sum = *self;
+                for i in 0..sum.0.len() {
+                    sum.0[i] = _mm512_add_epi64(self.0[i], other.0[i]);
+                }
+                sum
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512ifma")]
+            pub(super) fn minus(&self, other: &Self) -> Self {
+                let mut difference = *self;
+                for i in 0..difference.0.len() {
+                    difference.0[i] = _mm512_sub_epi64(self.0[i], other.0[i]);
+                }
+                difference
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512ifma")]
+            pub(super) fn times_power<const POWER: u32>(&self) -> Self {
+                let mut product = *self;
+                for i in 0..product.0.len() {
+                    product.0[i] = _mm512_slli_epi64::<POWER>(self.0[i]);
+                }
+                product
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512ifma")]
+            pub(super) fn triple(&self) -> Self {
+                self.times_power::<1>().plus(self)
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512ifma")]
+            pub(super) fn select(&self, other: &Self, mask: __mmask8) -> Self {
+                let mut chosen = *self;
+                for i in 0..chosen.0.len() {
+                    chosen.0[i] = _mm512_mask_mov_epi64(self.0[i], mask, other.0[i]);
+                }
+                chosen
+            }
+        }
+
         impl $($parameters)* $crate::weierstrass::lanes::element::Field for $type {
             type Number = $number;
 

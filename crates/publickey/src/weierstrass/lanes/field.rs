@@ -146,46 +146,6 @@ impl Fe {
         Fe(limbs).fold()
     }
 
-    /// Adds limb by limb.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut sum = *self;
-        for i in 0..LIMBS {
-            sum.0[i] = _mm512_add_epi64(self.0[i], other.0[i]);
-        }
-        sum
-    }
-
-    /// Subtracts limb by limb.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn minus(&self, other: &Self) -> Self {
-        let mut difference = *self;
-        for i in 0..LIMBS {
-            difference.0[i] = _mm512_sub_epi64(self.0[i], other.0[i]);
-        }
-        difference
-    }
-
-    /// Shifts each limb left.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn times_power<const POWER: u32>(&self) -> Self {
-        let mut product = *self;
-        for i in 0..LIMBS {
-            product.0[i] = _mm512_slli_epi64::<POWER>(self.0[i]);
-        }
-        product
-    }
-
-    /// Returns three times the element, limb by limb.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn triple(&self) -> Self {
-        self.times_power::<1>().plus(self)
-    }
-
     /// Makes limbs below 2^52 of any. The value must not be negative and must be below 2^260.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -215,17 +175,6 @@ impl Fe {
         b = _mm512_sub_epi64(b, _mm512_slli_epi64::<44>(t));
         a = _mm512_add_epi64(a, t);
         Fe([a, b, c, d, e]).carry()
-    }
-
-    /// Returns `self`, or `other` in the lanes of the mask.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn select(&self, other: &Self, mask: __mmask8) -> Self {
-        let mut chosen = *self;
-        for i in 0..LIMBS {
-            chosen.0[i] = _mm512_mask_mov_epi64(self.0[i], mask, other.0[i]);
-        }
-        chosen
     }
 
     /// Returns a mask of the lanes that hold zero, of a product or zero itself.

@@ -151,42 +151,6 @@ impl<M: Solinas<N, L>, const N: usize, const L: usize> Eights<M, N, L> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut sum = *self;
-        for i in 0..L {
-            sum.0[i] = _mm512_add_epi64(self.0[i], other.0[i]);
-        }
-        sum
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn minus(&self, other: &Self) -> Self {
-        let mut difference = *self;
-        for i in 0..L {
-            difference.0[i] = _mm512_sub_epi64(self.0[i], other.0[i]);
-        }
-        difference
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn times_power<const POWER: u32>(&self) -> Self {
-        let mut product = *self;
-        for i in 0..L {
-            product.0[i] = _mm512_slli_epi64::<POWER>(self.0[i]);
-        }
-        product
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn triple(&self) -> Self {
-        self.times_power::<1>().plus(self)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn carry(&self) -> Self {
         self.fold()
     }
@@ -196,16 +160,6 @@ impl<M: Solinas<N, L>, const N: usize, const L: usize> Eights<M, N, L> {
     pub(super) fn fold(&self) -> Self {
         // SAFETY: see the head of this file.
         Self::of(unsafe { carry::<_, M, N, L>(self.0) })
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn select(&self, other: &Self, mask: __mmask8) -> Self {
-        let mut chosen = *self;
-        for i in 0..L {
-            chosen.0[i] = _mm512_mask_mov_epi64(self.0[i], mask, other.0[i]);
-        }
-        chosen
     }
 
     /// Brings what was carried below 2^`bits`, plus a little, where `bits` are those of the prime, and compares it with zero and the prime.
