@@ -26,7 +26,7 @@ pub fn introduce(provider: Provider) {
         return;
     }
     // Several threads may load the provider at once, each into a context of its own, and the objects are libcrypto's for all of them. Version 3.0
-    // sorts its list of signatures while another thread searches it, so only one thread at a time comes here.
+    // has no lock there, and sorts its list of signatures when it is searched next: so one thread at a time comes here, and sorts it, too.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     ML_KEM.iter().for_each(|object| provider.name_object(object));
@@ -35,4 +35,6 @@ pub fn introduce(provider: Provider) {
         provider.name_object(&object);
         provider.name_signature(name);
     }
+    // One that is known is searched for, not added.
+    provider.name_signature(ML_DSA[0][2]);
 }

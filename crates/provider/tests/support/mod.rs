@@ -11,7 +11,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 /// The functions of libcrypto.
 macro_rules! libcrypto {
@@ -347,6 +347,14 @@ unsafe impl Sync for Library {}
 impl Library {
     /// With these providers; those of OpenSSL's own that are modules are looked for beside the libcrypto.
     pub fn with(providers: &[&CStr]) -> Self {
+        // The first load makes objects known to libcrypto, and 3.0 has no lock against the threads that look for others meanwhile. So tests
+        // begin when that has happened, as programs' threads do.
+        static FIRST: Once = Once::new();
+        FIRST.call_once(|| drop(Library::of(&[c"millstream"])));
+        Library::of(providers)
+    }
+
+    fn of(providers: &[&CStr]) -> Self {
         let libcrypto = libcrypto();
         // SAFETY: see the top.
         let context = unsafe { (libcrypto.OSSL_LIB_CTX_new)() };

@@ -16,6 +16,9 @@ const SKIPPED: &str = "SKIPPED ";
 /// The words with which a program says where it panicked; its next line says why.
 const PANICKED: &str = " panicked at ";
 
+/// The words with which cargo says what signal ended a program of tests, which could not say itself what failed.
+const KILLED: &str = " (signal: ";
+
 /// Tests that run with `--deep` only.
 pub struct Long {
     pub step: &'static str,
@@ -161,7 +164,7 @@ impl Pipeline {
                 self.passed += passed.ok_or_else(|| format!("not understood: {line}"))?;
             } else if line.starts_with(SKIPPED) {
                 self.skipped.push(line.to_owned());
-            } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
+            } else if line.starts_with("test ") && line.ends_with(" ... FAILED") || line.contains(KILLED) {
                 self.faults.push(line.to_owned());
             } else if line.contains(PANICKED) {
                 // The test programs print what a test said only if it failed.
@@ -194,10 +197,13 @@ mod tests {
         let mut pipeline = Pipeline::default();
         let said = "test lanes::order ... FAILED\ntest lanes::sizes ... ok\n\
             thread 'lanes::order' (7) panicked at tests/lanes.rs:3:5:\nassertion failed: a == b\nnote: x\n\
-            test result: FAILED. 1 passed; 1 failed\n";
+            test result: FAILED. 1 passed; 1 failed\n\
+            process didn't exit successfully: `lanes-1` (signal: 11, SIGSEGV: invalid memory reference)\n";
         pipeline.count(said.lines()).expect("understood");
         let panicked = "thread 'lanes::order' (7) panicked at tests/lanes.rs:3:5: assertion failed: a == b";
-        assert_eq!(pipeline.faults, ["test lanes::order ... FAILED", panicked]);
+        let killed =
+            "process didn't exit successfully: `lanes-1` (signal: 11, SIGSEGV: invalid memory reference)";
+        assert_eq!(pipeline.faults, ["test lanes::order ... FAILED", panicked, killed]);
         // A program that failed counts none of its tests as passed.
         assert_eq!(pipeline.passed, 0);
     }
