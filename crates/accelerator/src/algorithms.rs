@@ -15,9 +15,9 @@
 //! A row of `formats` is a cipher whose word tells a radix and a tweak. It has lanes in both directions and no slices, so that its words are short.
 //!
 //! A row of `private_keys` or `curves` has the time of an operation beside its bytes, in nanoseconds, in full lanes and alone, and the
-//! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key. A row of `lattices` names
-//! its module and the type of key that its parameter sets share, and has the times of what is done with a public key that is expanded
-//! first, and of making a key from its seed, too. A result of more than 255 bytes goes to a word's destination.
+//! bytes that each operation gives; what is done with such keys is in `pairs`. All curves have one type of key. A row of `post_quantum` names
+//! its parameter set and the type of key that the sets of its module share, and has the times of what is done with a public key that is expanded
+//! first, and of making a key from its seed or encoding, too. A result of more than 255 bytes goes to a word's destination.
 //!
 //! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares
 //! the rows with the engines. `tests/accelerator/case.rs` has its own list of what each algorithm takes.
@@ -301,36 +301,96 @@ macro_rules! every_algorithm {
                     gives { Sign: 132, Agree: 66, PublicKey: 133, Decrypt: 0 }
                 }
             }
-            lattices {
-                MlKem512 = mlkem as MlKem {
+            post_quantum {
+                MlKem512 = mlkem::MlKem512 as MlKem {
                     facts { cost: 1, each: 4_000, alone: 8_000, public: 7_000, make: 7_000 }
                     keys [64 | 1632]
                     gives { PublicKey: 800, Encapsulate: 768, Decapsulate: 32 }
                 }
-                MlKem768 = mlkem as MlKem {
+                MlKem768 = mlkem::MlKem768 as MlKem {
                     facts { cost: 1, each: 5_000, alone: 11_000, public: 9_000, make: 11_000 }
                     keys [64 | 2400]
                     gives { PublicKey: 1184, Encapsulate: 1088, Decapsulate: 32 }
                 }
-                MlKem1024 = mlkem as MlKem {
+                MlKem1024 = mlkem::MlKem1024 as MlKem {
                     facts { cost: 1, each: 8_000, alone: 16_000, public: 16_000, make: 20_000 }
                     keys [64 | 3168]
                     gives { PublicKey: 1568, Encapsulate: 1568, Decapsulate: 32 }
                 }
-                MlDsa44 = mldsa as MlDsa {
+                MlDsa44 = mldsa::MlDsa44 as MlDsa {
                     facts { cost: 1, each: 45_000, alone: 54_000, public: 20_000, make: 35_000 }
                     keys [32 | 2560]
                     gives { Sign: 2420, PublicKey: 1312 }
                 }
-                MlDsa65 = mldsa as MlDsa {
+                MlDsa65 = mldsa::MlDsa65 as MlDsa {
                     facts { cost: 1, each: 70_000, alone: 85_000, public: 32_000, make: 65_000 }
                     keys [32 | 4032]
                     gives { Sign: 3309, PublicKey: 1952 }
                 }
-                MlDsa87 = mldsa as MlDsa {
+                MlDsa87 = mldsa::MlDsa87 as MlDsa {
                     facts { cost: 1, each: 82_000, alone: 95_000, public: 60_000, make: 105_000 }
                     keys [32 | 4896]
                     gives { Sign: 4627, PublicKey: 2592 }
+                }
+                SlhDsaSha2_128s = slhdsa::Sha2_128s as SlhDsa {
+                    facts { cost: 1, each: 36_000_000, alone: 36_000_000, public: 91_000, make: 4_800_000 }
+                    keys [64]
+                    gives { Sign: 7856, PublicKey: 32 }
+                }
+                SlhDsaSha2_128f = slhdsa::Sha2_128f as SlhDsa {
+                    facts { cost: 1, each: 1_930_000, alone: 1_930_000, public: 230_000, make: 85_000 }
+                    keys [64]
+                    gives { Sign: 17088, PublicKey: 32 }
+                }
+                SlhDsaSha2_192s = slhdsa::Sha2_192s as SlhDsa {
+                    facts { cost: 1, each: 81_000_000, alone: 81_000_000, public: 120_000, make: 7_500_000 }
+                    keys [96]
+                    gives { Sign: 16224, PublicKey: 48 }
+                }
+                SlhDsaSha2_192f = slhdsa::Sha2_192f as SlhDsa {
+                    facts { cost: 1, each: 3_620_000, alone: 3_620_000, public: 340_000, make: 120_000 }
+                    keys [96]
+                    gives { Sign: 35664, PublicKey: 48 }
+                }
+                SlhDsaSha2_256s = slhdsa::Sha2_256s as SlhDsa {
+                    facts { cost: 1, each: 95_000_000, alone: 95_000_000, public: 190_000, make: 6_400_000 }
+                    keys [128]
+                    gives { Sign: 29792, PublicKey: 64 }
+                }
+                SlhDsaSha2_256f = slhdsa::Sha2_256f as SlhDsa {
+                    facts { cost: 1, each: 9_000_000, alone: 9_000_000, public: 390_000, make: 400_000 }
+                    keys [128]
+                    gives { Sign: 49856, PublicKey: 64 }
+                }
+                SlhDsaShake128s = slhdsa::Shake128s as SlhDsa {
+                    facts { cost: 1, each: 107_000_000, alone: 107_000_000, public: 175_000, make: 15_500_000 }
+                    keys [64]
+                    gives { Sign: 7856, PublicKey: 32 }
+                }
+                SlhDsaShake128f = slhdsa::Shake128f as SlhDsa {
+                    facts { cost: 1, each: 5_800_000, alone: 5_800_000, public: 480_000, make: 240_000 }
+                    keys [64]
+                    gives { Sign: 17088, PublicKey: 32 }
+                }
+                SlhDsaShake192s = slhdsa::Shake192s as SlhDsa {
+                    facts { cost: 1, each: 213_000_000, alone: 213_000_000, public: 265_000, make: 23_000_000 }
+                    keys [96]
+                    gives { Sign: 16224, PublicKey: 48 }
+                }
+                SlhDsaShake192f = slhdsa::Shake192f as SlhDsa {
+                    facts { cost: 1, each: 10_100_000, alone: 10_100_000, public: 670_000, make: 360_000 }
+                    keys [96]
+                    gives { Sign: 35664, PublicKey: 48 }
+                }
+                SlhDsaShake256s = slhdsa::Shake256s as SlhDsa {
+                    facts { cost: 1, each: 212_000_000, alone: 212_000_000, public: 370_000, make: 15_300_000 }
+                    keys [128]
+                    gives { Sign: 29792, PublicKey: 64 }
+                }
+                SlhDsaShake256f = slhdsa::Shake256f as SlhDsa {
+                    facts { cost: 1, each: 20_600_000, alone: 20_600_000, public: 710_000, make: 950_000 }
+                    keys [128]
+                    gives { Sign: 49856, PublicKey: 64 }
                 }
             }
             hashes {
@@ -385,6 +445,7 @@ macro_rules! engines_only {
             Curve = ecdsa::PrivateKey as Inline;
             MlKem = mlkem::PrivateKey as Inline;
             MlDsa = mldsa::PrivateKey as Inline;
+            SlhDsa = slhdsa::PrivateKey as Inline;
             Hmac = hmac::HmacKey as Inline;
         }
     };
@@ -503,13 +564,13 @@ macro_rules! by_algorithm {
             keys [$curve_keys:pat]
             gives { $($curve_opcode:ident: $curve_given:literal),+ }
         })+ }
-        lattices { $($lattice:ident = $lattice_in:ident as $lattice_key:ident {
+        post_quantum { $($set_of:ident = $set_in:ident::$set:ident as $set_key:ident {
             facts {
-                cost: $lattice_cost:literal, each: $lattice_each:literal, alone: $lattice_alone:literal,
-                public: $lattice_public:literal, make: $lattice_make:literal
+                cost: $set_cost:literal, each: $set_each:literal, alone: $set_alone:literal,
+                public: $set_public:literal, make: $set_make:literal
             }
-            keys [$lattice_keys:pat]
-            gives { $($lattice_opcode:ident: $lattice_given:literal),+ }
+            keys [$set_keys:pat]
+            gives { $($set_opcode:ident: $set_given:literal),+ }
         })+ }
         hashes { $($hash:ident { cost: $hash_cost:literal })+ }
         checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
@@ -559,7 +620,7 @@ macro_rules! by_algorithm {
             match (algorithm, opcode) {
                 $($((Algorithm::$pair, Opcode::$opcode) => $given,)+)+
                 $($((Algorithm::$curve, Opcode::$curve_opcode) => $curve_given,)+)+
-                $($((Algorithm::$lattice, Opcode::$lattice_opcode) => $lattice_given,)+)+
+                $($((Algorithm::$set_of, Opcode::$set_opcode) => $set_given,)+)+
                 _ => 0,
             }
         }
@@ -567,28 +628,23 @@ macro_rules! by_algorithm {
         /// Returns true for an algorithm whose keys are private keys.
         #[inline(always)]
         pub(crate) const fn is_private(algorithm: Algorithm) -> bool {
-            matches!(algorithm, $(Algorithm::$pair)|+ | $(Algorithm::$curve)|+ | $(Algorithm::$lattice)|+)
-        }
-
-        /// Returns true for an algorithm on module lattices, ML-KEM or ML-DSA.
-        pub(crate) const fn is_lattice(algorithm: Algorithm) -> bool {
-            matches!(algorithm, $(Algorithm::$lattice)|+)
+            matches!(algorithm, $(Algorithm::$pair)|+ | $(Algorithm::$curve)|+ | $(Algorithm::$set_of)|+)
         }
 
         /// Returns the bytes that an expanded key of the algorithm takes on the heap, beside its place. Only keys that take much more there
         /// than in their places are counted.
         pub(crate) const fn kept_beside(algorithm: Algorithm) -> usize {
             match algorithm {
-                $(Algorithm::$lattice => crate::engines::$lattice_in::Set::$lattice.kept_private_len(),)+
+                $(Algorithm::$set_of => crate::engines::$set_in::Set::$set.kept_private_len(),)+
                 _ => 0,
             }
         }
 
-        /// Returns the nanoseconds of what is done with a public key on lattices that a word brings, and of making a private key from its
+        /// Returns the nanoseconds of what is done with a public key after quantum computers that a word brings, and of making a private key from its
         /// seed; none for other algorithms.
-        pub(crate) const fn lattice_nanoseconds(algorithm: Algorithm) -> Option<(u32, u32)> {
+        pub(crate) const fn public_nanoseconds(algorithm: Algorithm) -> Option<(u32, u32)> {
             match algorithm {
-                $(Algorithm::$lattice => Some(($lattice_public, $lattice_make)),)+
+                $(Algorithm::$set_of => Some(($set_public, $set_make)),)+
                 _ => None,
             }
         }
@@ -598,7 +654,7 @@ macro_rules! by_algorithm {
             match algorithm {
                 $(Algorithm::$pair => ($each, $alone),)+
                 $(Algorithm::$curve => ($curve_each, $curve_alone),)+
-                $(Algorithm::$lattice => ($lattice_each, $lattice_alone),)+
+                $(Algorithm::$set_of => ($set_each, $set_alone),)+
                 _ => (0, 0),
             }
         }
@@ -666,7 +722,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$format => cfg!(feature = "ff1") && matches!(len, $format_keys),)+
                 $(Algorithm::$pair => matches!(len, $pair_keys),)+
                 $(Algorithm::$curve => matches!(len, $curve_keys),)+
-                $(Algorithm::$lattice => matches!(len, $lattice_keys),)+
+                $(Algorithm::$set_of => matches!(len, $set_keys),)+
                 _ => hash_of(algorithm).is_some(),
             }
         }
@@ -687,7 +743,7 @@ macro_rules! by_algorithm {
                 $(Algorithm::$format => $format_cost,)+
                 $(Algorithm::$pair => $pair_cost,)+
                 $(Algorithm::$curve => $curve_cost,)+
-                $(Algorithm::$lattice => $lattice_cost,)+
+                $(Algorithm::$set_of => $set_cost,)+
                 $(Algorithm::$hash => $hash_cost,)+
                 $(Algorithm::$checksum => $checksum_cost,)+
                 _ => panic!("an algorithm without a row"),
@@ -742,12 +798,17 @@ mod tests {
 
     use super::*;
     use crate::key::Key;
+    use crate::sets::{algorithm_of_slh_dsa, slh_dsa_set};
 
     #[test]
     fn every_row_names_the_keys_that_its_engine_takes() {
         for &algorithm in Algorithm::ALL {
             for len in 0..=300 {
                 let bytes: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+                // The root of a key of SLH-DSA must be that of its seeds.
+                if slh_dsa_set(algorithm).is_some() && takes_key(algorithm, len) {
+                    continue;
+                }
                 let made = Key::new(Features::none(), algorithm, &bytes);
                 assert_eq!(made.is_ok(), takes_key(algorithm, len), "{algorithm:?} {len}");
                 if let Ok(key) = made {
@@ -785,8 +846,8 @@ mod tests {
     }
 
     #[test]
-    fn what_lattices_give_and_take_is_as_long_as_their_sets_say() {
-        use millstream_publickey::{mldsa, mlkem};
+    fn what_parameter_sets_give_and_take_is_as_long_as_they_say() {
+        use millstream_publickey::{mldsa, mlkem, slhdsa};
         for set in mlkem::Set::ALL {
             let algorithm = Algorithm::from_name(set.name()).unwrap();
             let given = [Opcode::PublicKey, Opcode::Encapsulate, Opcode::Decapsulate, Opcode::Sign];
@@ -800,6 +861,15 @@ mod tests {
             let lens = [set.public_key_len(), set.signature_len(), 0, 0];
             assert_eq!(given.map(|opcode| given_by(algorithm, opcode) as usize), lens, "{set}");
             assert!(takes_key(algorithm, mldsa::SEED) && takes_key(algorithm, set.expanded_key_len()));
+        }
+        for set in slhdsa::Set::ALL {
+            let algorithm = algorithm_of_slh_dsa(set);
+            assert_eq!((algorithm.name(), slh_dsa_set(algorithm)), (set.name(), Some(set)));
+            let given = [Opcode::PublicKey, Opcode::Sign, Opcode::Encapsulate, Opcode::Agree];
+            let lens = [set.public_key_len(), set.signature_len(), 0, 0];
+            assert_eq!(given.map(|opcode| given_by(algorithm, opcode) as usize), lens, "{set}");
+            let taken = (0..200).filter(|len| takes_key(algorithm, *len)).collect::<Vec<_>>();
+            assert_eq!(taken, [set.private_key_len()], "{set}");
         }
     }
 }

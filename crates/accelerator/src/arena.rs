@@ -93,6 +93,11 @@ pub unsafe trait Arena {
     #[inline(always)]
     fn prefetch_write(&self, _at: u32, _len: u32) {}
 
+    /// Says that a signature on hashes, or a key for one, is about to be computed, which takes long: meanwhile nothing of the arena is read or
+    /// written. By default nothing is done about it.
+    #[inline(always)]
+    fn rest(&self) {}
+
     /// Copies bytes out of the arena.
     ///
     /// # Panics

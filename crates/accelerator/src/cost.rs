@@ -9,7 +9,7 @@ use millstream_engines::modes::Direction;
 use millstream_engines::{InOut, xaes};
 
 use crate::algorithms::{
-    byte_cost, each_nanoseconds, hash_of, is_format, is_private, lattice_nanoseconds, most_whole, takes_key,
+    byte_cost, each_nanoseconds, hash_of, is_format, is_private, most_whole, public_nanoseconds, takes_key,
 };
 use crate::key::{AeadKey, Key};
 use crate::operation::Operation;
@@ -61,16 +61,16 @@ fn word_cost(word: &ControlWord, alone: bool) -> i64 {
     let each = WORD_COST + i64::from(EACH_COST[usize::from(alone)][usize::from(word.algorithm)]);
     match word.algorithm {
         RSA => each + rsa_cost(word, alone),
-        LATTICES_BEGIN..=LATTICES_END => lattice_cost(word, each),
+        LATTICES_BEGIN..=LATTICES_END | SLH_DSA_BEGIN..=SLH_DSA_END => post_quantum_cost(word, each),
         _ => each,
     }
 }
 
-/// Returns the cost of an operation on lattices, of which `each` is that with a private key. A public key comes with its word and is expanded first, and
-/// so is a private key that comes with its word.
+/// Returns the cost of an operation on lattices or on hashes, of which `each` is that with a private key. A public key comes with its word and is expanded
+/// first, and so is a private key that comes with its word.
 #[cold]
-fn lattice_cost(word: &ControlWord, each: i64) -> i64 {
-    let times = Algorithm::from_code(word.algorithm).and_then(lattice_nanoseconds);
+fn post_quantum_cost(word: &ControlWord, each: i64) -> i64 {
+    let times = Algorithm::from_code(word.algorithm).and_then(public_nanoseconds);
     let (public, make) = times.map_or((0, 0), |(public, make)| (i64::from(public), i64::from(make)));
     let made = if word.has(Flags::KEY_IN_ARENA) { PER_NANOSECOND * make } else { 0 };
     match word.opcode {
@@ -84,6 +84,10 @@ fn lattice_cost(word: &ControlWord, each: i64) -> i64 {
 /// The numbers of the algorithms on lattices.
 const LATTICES_BEGIN: u8 = Algorithm::MlKem512 as u8;
 const LATTICES_END: u8 = Algorithm::MlDsa87 as u8;
+
+/// The numbers of the parameter sets of SLH-DSA.
+const SLH_DSA_BEGIN: u8 = Algorithm::SlhDsaSha2_128s as u8;
+const SLH_DSA_END: u8 = Algorithm::SlhDsaShake256f as u8;
 
 /// Returns the cost of an operation of RSA beside [`WORD_COST`]: the cube of the modulus's bytes, of which the word has at least as many for the
 /// result or the public key. A word that has fewer is refused.
@@ -125,6 +129,10 @@ impl Costs {
         let mut alone = BYTE_COST.map(u16::from);
         let mut data = vec![0x5a; SAMPLE];
         for algorithm in Algorithm::ALL {
+            // The time of an operation with a private key hardly depends on its bytes.
+            if is_private(*algorithm) {
+                continue;
+            }
             let key = some_key(unit.features(), *algorithm);
             let mut best = u64::MAX;
             for _ in 0..TRIES {
@@ -187,8 +195,7 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
     if let Some(hash) = hash_of(algorithm) {
         return Some(Operation::digest(hash, data));
     }
-    // The time of an operation with a private key hardly depends on its bytes.
-    let key = key.filter(|_| !is_private(algorithm))?;
+    let key = key?;
     if let Key::KasumiF9(key) = key {
         let bits = 8 * data.len();
         return Some(Operation::kasumi_f9(key, 0, 0, 0, data, bits));
@@ -316,6 +323,10 @@ mod tests {
         let verify = ControlWord { opcode: Opcode::Verify as u8, ..ml_dsa };
         let bringing = ControlWord { flags: Flags::KEY_IN_ARENA, ..ml_dsa };
         assert!(of(&ml_dsa) > 1_000_000 && of(&verify) < of(&ml_dsa) && of(&bringing) > 3 * of(&ml_dsa) / 2);
+        // A signature on hashes takes more than the whole of a turn.
+        let slh_dsa = ControlWord { algorithm: Algorithm::SlhDsaSha2_128s as u8, ..ml_dsa };
+        let verify = ControlWord { opcode: Opcode::Verify as u8, ..slh_dsa };
+        assert!(of(&slh_dsa) > 16_000_000 * PER_NANOSECOND && of(&verify) < of(&slh_dsa) / 100);
         let costs = Costs::all(20);
         assert_eq!(of(&mac) - of(&ControlWord { key_len: 0, ..mac }), 5 * 512);
         assert_eq!(costs.alone(&mac, 0), WORD_COST + KEY_COST + 20 * 512);

@@ -7,4 +7,4 @@ pub(crate) use millstream_engines::ff1;
 pub(crate) use millstream_engines::{
     aes, camellia, chacha20poly1305, des, fernet, gcm, gcm_siv, hmac, kasumi, keywrap, rc4, siv, sm4, xaes,
 };
-pub(crate) use millstream_publickey::{ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
+pub(crate) use millstream_publickey::{ecdsa, ed25519, mldsa, mlkem, rsa, slhdsa, x25519};

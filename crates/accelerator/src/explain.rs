@@ -115,7 +115,7 @@ mod tests {
     fn statuses_about_lengths_get_the_engines_own_sentence() {
         use Algorithm::{
             AesCbc, AesCmac, AesFf1, AesGcm, AesSiv, AesXts, ChaCha20Poly1305, DesCbc, KasumiF9, MlDsa44,
-            MlKem512, MlKem768, None, Sha256,
+            MlKem512, MlKem768, None, Sha256, SlhDsaSha2_128f, SlhDsaShake256f,
         };
         for (status, word, data, key, sentence) in [
             (
@@ -204,6 +204,20 @@ mod tests {
                 0,
                 801,
                 "ml-kem-512: data of length 801; it takes 800 bytes of a public key",
+            ),
+            (
+                Status::KeyLength,
+                word(Opcode::Sign, SlhDsaSha2_128f, None, 0, 0),
+                10,
+                48,
+                "slh-dsa-sha2-128f: a key of 48 bytes; it takes 64 bytes",
+            ),
+            (
+                Status::KeyLength,
+                word(Opcode::Verify, SlhDsaShake256f, None, 0, 0),
+                0,
+                63,
+                "slh-dsa-shake-256f: data of length 63; it takes 64 bytes",
             ),
         ] {
             let error = explain(status, &word, data, key).unwrap_or_else(|| panic!("{sentence}"));

@@ -128,7 +128,8 @@ const UNIT: usize = 64;
 impl Key {
     /// Returns the bytes of key memory that a slot takes which holds a key of that algorithm, made from so many bytes, a
     /// copy of which it keeps; none for an algorithm without keys. Memory for keys is given out in units of 64 bytes, so
-    /// this is a multiple of 64. Keys on lattices lie on the heap for the most part, which is counted, too.
+    /// this is a multiple of 64. Keys on lattices lie on the heap for the most part, and of keys
+    /// on hashes the uppermost tree, which is counted, too.
     ///
     /// ```
     /// use millstream_accelerator::Key;
@@ -305,6 +306,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::sets::{slh_dsa_set, some_slh_dsa_key};
     use crate::slots::{KeySlots, PreparedKey};
 
     /// The heap, and how many bytes of it are used, in whole units.
@@ -341,17 +343,19 @@ mod tests {
         let memory: SharedKeyMemory = measured.clone();
         let used = || measured.0.load(Ordering::Relaxed);
         for &algorithm in Algorithm::ALL {
-            let lens = [8, 16, 24, 32, 64, 200].into_iter();
-            for (len, prepared) in lens.filter_map(|len| {
-                let bytes: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
-                let key = PreparedKey::new(Features::none(), algorithm, &bytes, true, Some(&memory));
-                Some((len, key.ok()?))
+            let keys = match slh_dsa_set(algorithm) {
+                Some(set) => vec![some_slh_dsa_key(set)],
+                None => [8_u8, 16, 24, 32, 64, 200].map(|len| (0..len).collect()).to_vec(),
+            };
+            for (bytes, prepared) in keys.into_iter().filter_map(|bytes| {
+                let key = PreparedKey::new(Features::hardware(), algorithm, &bytes, true, Some(&memory));
+                Some((bytes, key.ok()?))
             }) {
                 let mut slots = KeySlots::with_memory(1, Some(memory.clone()));
                 let handle = slots.insert_prepared(prepared).unwrap();
-                assert_eq!(Some(used()), Key::place_bytes(algorithm, len), "{algorithm:?}");
+                assert_eq!(Some(used()), Key::place_bytes(algorithm, bytes.len()), "{algorithm:?}");
                 assert_eq!(slots.get(handle).unwrap().algorithm(), algorithm);
-                assert_eq!(slots.export(handle).unwrap()[len - 1], len as u8 - 1);
+                assert_eq!(slots.export(handle).unwrap()[..], bytes);
                 drop(slots);
                 assert_eq!(used(), 0);
             }

@@ -8,9 +8,10 @@ use millstream_engines::aead::Aead;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::{BlockMode, StreamMode};
 use millstream_engines::{Error, Kernel};
-use millstream_publickey::{ecdsa, mldsa, mlkem};
+use millstream_publickey::{ecdsa, mldsa, mlkem, slhdsa};
 
 use crate::algorithms::{algorithm_of, every_algorithm, every_engine, hash_of, whole_tag};
+use crate::sets::{algorithm_of_curve, algorithm_of_kem, algorithm_of_signer, algorithm_of_slh_dsa};
 
 /// A key that a [`Key`] holds itself.
 type Inline<T> = T;
@@ -148,7 +149,7 @@ macro_rules! classes {
             gives $pair_gives:tt
         })+ }
         curves { $($curve:ident $curve_rest:tt)+ }
-        lattices { $($lattice:ident = $lattice_in:ident as $lattice_key:ident $lattice_rest:tt)+ }
+        post_quantum { $($set_of:ident = $set_in:ident::$set:ident as $set_key:ident $set_rest:tt)+ }
         $($rest:tt)+
     ) => {
         references! {
@@ -175,6 +176,7 @@ macro_rules! classes {
                 Curve: ecdsa::PrivateKey,
                 MlKem: mlkem::PrivateKey,
                 MlDsa: mldsa::PrivateKey,
+                SlhDsa: slhdsa::PrivateKey,
                 $($pair: crate::engines::$pair_in::$pair_key,)+
             }
         }
@@ -239,6 +241,7 @@ macro_rules! classes {
                     KeyRef::Curve(key) => algorithm_of_curve(key.curve()),
                     KeyRef::MlKem(key) => algorithm_of_kem(key.set()),
                     KeyRef::MlDsa(key) => algorithm_of_signer(key.set()),
+                    KeyRef::SlhDsa(key) => algorithm_of_slh_dsa(key.set()),
                     KeyRef::Hmac(key) => algorithm_of(key.hash()),
                 }
             }
@@ -253,7 +256,11 @@ macro_rules! classes {
                     $(KeyRef::$coded(_) => None,)+
                     $(KeyRef::$format(_) => None,)+
                     $(KeyRef::$pair(_) => None,)+
-                    KeyRef::Curve(_) | KeyRef::MlKem(_) | KeyRef::MlDsa(_) | KeyRef::Hmac(_) => None,
+                    KeyRef::Curve(_)
+                    | KeyRef::MlKem(_)
+                    | KeyRef::MlDsa(_)
+                    | KeyRef::SlhDsa(_)
+                    | KeyRef::Hmac(_) => None,
                 }
             }
 
@@ -273,6 +280,7 @@ macro_rules! classes {
                     KeyRef::Curve(key) => Some(key.into()),
                     KeyRef::MlKem(key) => Some(key.into()),
                     KeyRef::MlDsa(key) => Some(key.into()),
+                    KeyRef::SlhDsa(key) => Some(key.into()),
                     $(KeyRef::$pair(key) => Some(key.into()),)+
                     _ => None,
                 }
@@ -301,7 +309,7 @@ macro_rules! classes {
                     $(Algorithm::$format => Some(KeyKind::$format),)+
                     $(Algorithm::$pair => Some(KeyKind::$pair),)+
                     $(Algorithm::$curve => Some(KeyKind::Curve),)+
-                    $(Algorithm::$lattice => Some(KeyKind::$lattice_key),)+
+                    $(Algorithm::$set_of => Some(KeyKind::$set_key),)+
                     _ => hash_of(algorithm).map(|_| KeyKind::Hmac),
                 }
             }
@@ -340,9 +348,9 @@ macro_rules! classes {
                     let pair = ecdsa::PrivateKey::new(features, ecdsa::Curve::$curve, key);
                     sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
                 })+
-                $(Algorithm::$lattice => {
-                    let set = crate::engines::$lattice_in::Set::$lattice;
-                    let pair = crate::engines::$lattice_in::PrivateKey::new(features, set, key);
+                $(Algorithm::$set_of => {
+                    let set = crate::engines::$set_in::Set::$set;
+                    let pair = crate::engines::$set_in::PrivateKey::new(features, set, key);
                     sink.accept(pair.map_err(|error| refusal(error, key.len()))?)
                 })+
                 _ => sink.accept(expand_hmac(features, algorithm, key)?),
@@ -364,43 +372,14 @@ fn refusal(error: millstream_publickey::Error, given: usize) -> Error {
             given,
             takes: "a scalar above zero and below the order of the group",
         },
-        millstream_publickey::Error::Encoding { algorithm, .. } => Error::KeyLength {
-            algorithm,
-            given,
-            takes: "a seed, or an expanded key whose parts fit each other",
-        },
+        millstream_publickey::Error::Encoding { algorithm, .. } => {
+            Error::KeyLength { algorithm, given, takes: "a seed, or a whole key whose parts fit each other" }
+        }
         _ => Error::KeyLength {
             algorithm: "rsa",
             given,
             takes: "an RSAPrivateKey in DER, with two primes and a modulus of 1024 to 4096 bits",
         },
-    }
-}
-
-/// Returns the algorithm of a curve's keys.
-const fn algorithm_of_curve(curve: ecdsa::Curve) -> Algorithm {
-    match curve {
-        ecdsa::Curve::P256 => Algorithm::P256,
-        ecdsa::Curve::P384 => Algorithm::P384,
-        ecdsa::Curve::P521 => Algorithm::P521,
-    }
-}
-
-/// Returns the algorithm of a parameter set's keys.
-const fn algorithm_of_kem(set: mlkem::Set) -> Algorithm {
-    match set {
-        mlkem::Set::MlKem512 => Algorithm::MlKem512,
-        mlkem::Set::MlKem768 => Algorithm::MlKem768,
-        mlkem::Set::MlKem1024 => Algorithm::MlKem1024,
-    }
-}
-
-/// Returns the algorithm of a parameter set's keys.
-const fn algorithm_of_signer(set: mldsa::Set) -> Algorithm {
-    match set {
-        mldsa::Set::MlDsa44 => Algorithm::MlDsa44,
-        mldsa::Set::MlDsa65 => Algorithm::MlDsa65,
-        mldsa::Set::MlDsa87 => Algorithm::MlDsa87,
     }
 }
 
@@ -477,14 +456,20 @@ mod tests {
     use millstream_testkit::keys;
 
     use super::*;
+    use crate::sets::{slh_dsa_set, some_slh_dsa_key};
 
     #[test]
     fn every_algorithm_with_a_key_makes_one() {
         for &algorithm in Algorithm::ALL {
-            let keys = [5, 8, 16, 24, 32, 48, 64, 66, 608].iter().map(|&n| {
-                let bytes = if n == 608 { keys::RSA_1024.to_vec() } else { (0..n as u8).collect() };
-                Key::new(Features::hardware(), algorithm, &bytes)
-            });
+            let keys = match slh_dsa_set(algorithm) {
+                Some(set) => vec![some_slh_dsa_key(set)],
+                None => [5_u8, 8, 16, 24, 32, 48, 64, 66]
+                    .map(|len| (0..len).collect())
+                    .into_iter()
+                    .chain([keys::RSA_1024.to_vec()])
+                    .collect(),
+            };
+            let keys = keys.iter().map(|bytes| Key::new(Features::hardware(), algorithm, bytes));
             let made = keys.flatten().inspect(|key| assert_eq!(key.algorithm(), algorithm)).count();
             let keyless = matches!(
                 algorithm,

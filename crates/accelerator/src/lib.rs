@@ -46,6 +46,7 @@ mod queue;
 mod run;
 mod runs;
 mod sealer;
+mod sets;
 mod shape;
 mod sink;
 mod slab;
@@ -88,6 +89,7 @@ pub use pairs::{
     DecryptionScheme, MlDsaInput, Presignatures, SignatureScheme, VerifyingKey, VerifyingKeyRef, Watch,
 };
 pub use purpose::{NonceCounter, Nonces, Purpose};
+pub use sets::{algorithm_of_slh_dsa, slh_dsa_set};
 pub use slot_errors::{ExportError, InsertError, SlotsFull};
 pub use slots::{Handle, KeySlots, MovedKey, MovedSlot, PreparedKey};
 pub use source::{FillRandom, UnitRandom};

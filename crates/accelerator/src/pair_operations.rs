@@ -2,12 +2,12 @@
 
 use millstream_cwq::Algorithm;
 use millstream_engines::hash::Hash;
-use millstream_publickey::{ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
+use millstream_publickey::{ecdh, ecdsa, ed25519, mldsa, mlkem, rsa, slhdsa, x25519};
 
 use crate::key::PrivateKey;
 use crate::operation::Operation;
 use crate::pairs::{
-    Agree, Decapsulate, DecryptionScheme, Encapsulate, MlDsaSign, Recipient, Rsa, Sign, SignatureScheme,
+    Agree, Decapsulate, DecryptionScheme, Encapsulate, LongSign, Recipient, Rsa, Sign, SignatureScheme,
     Verify, VerifyWith, VerifyingKeyRef,
 };
 use crate::sink::public_key;
@@ -63,9 +63,10 @@ impl<'a> Operation<'a> {
         signature: &'a mut [u8],
     ) -> Self {
         match scheme {
-            SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. } | SignatureScheme::MlDsa { .. } => {
-                Operation::refused(scheme.other_key())
-            }
+            SignatureScheme::Ed25519
+            | SignatureScheme::Ecdsa { .. }
+            | SignatureScheme::MlDsa { .. }
+            | SignatureScheme::SlhDsa { .. } => Operation::refused(scheme.other_key()),
             SignatureScheme::RsaPkcs1 { .. } | SignatureScheme::RsaPss { .. } | SignatureScheme::RsaRaw => {
                 Operation::new(Work::Rsa(Rsa::sign(key, scheme, digest, signature)))
             }
@@ -90,7 +91,7 @@ impl<'a> Operation<'a> {
         Operation::new(Work::Rsa(Rsa::public_key(key, public)))
     }
 
-    /// Verifies a signature of what was signed, a message or its digest, in variable time. That of ML-DSA was made without a context: see
+    /// Verifies a signature of what was signed, a message or its digest, in variable time. That of ML-DSA or SLH-DSA was made without a context: see
     /// [`Operation::verify_in_context`].
     ///
     /// The result is [`Error::Authentication`](millstream_engines::Error::Authentication) where it does not verify, or [`Error::Parameter`](millstream_engines::Error::Parameter) for a scheme that is not of the key's kind.
@@ -103,7 +104,7 @@ impl<'a> Operation<'a> {
         Operation::verify_in_context(key, scheme, &[], message, signature)
     }
 
-    /// Verifies a signature of ML-DSA that was made within a context (FIPS 204 §5.3 and §5.4), as [`Operation::verify_signature`].
+    /// Verifies a signature of ML-DSA or SLH-DSA that was made within a context (FIPS 204 §5.3 and §5.4, FIPS 205 §10.3), as [`Operation::verify_signature`].
     ///
     /// The result is [`Error::Parameter`](millstream_engines::Error::Parameter) for a context of more than 255 bytes, beside a representative, or of another algorithm.
     pub fn verify_in_context(
@@ -154,8 +155,44 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         signature: &'a mut [u8],
     ) -> Self {
-        match MlDsaSign::new(key, scheme, context, message, signature) {
-            Ok(sign) => Operation::new(Work::MlDsaSign(sign)),
+        match LongSign::ml_dsa(key, scheme, context, message, signature) {
+            Ok(sign) => Operation::new(Work::LongSign(sign)),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Signs with SLH-DSA within a context of 0 to 255 bytes, to the front of `signature`, which has at least
+    /// [`Set::signature_len`](millstream_publickey::slhdsa::Set::signature_len) bytes, as [`Operation::sign_ml_dsa`] does. It takes milliseconds with the sets
+    /// `f`, and some twenty times as long with the sets `s`, which verify faster.
+    ///
+    /// ```
+    /// use millstream_accelerator::{Operation, SignatureScheme, Unit};
+    /// use millstream_cpu::Features;
+    /// use millstream_publickey::slhdsa::{PrivateKey, Set};
+    ///
+    /// let (features, set) = (Features::hardware(), Set::Sha2_128f);
+    /// let key = PrivateKey::from_seeds(features, set, &[7; 48])?;
+    /// let scheme = SignatureScheme::SlhDsa { digest: None, deterministic: false };
+    /// let mut signature = vec![0; set.signature_len()];
+    /// let mut operations = [Operation::sign_slh_dsa(&key, scheme, b"a context", b"a message", &mut signature)];
+    /// Unit::new(features).run(&mut operations);
+    /// assert_eq!((operations[0].result(), operations[0].value()), (Ok(()), 17_088));
+    ///
+    /// let verify = Operation::verify_in_context(key.public_key(), scheme, b"a context", b"a message", &signature);
+    /// let mut operations = [verify];
+    /// Unit::new(features).run(&mut operations);
+    /// assert!(operations[0].result().is_ok());
+    /// # Ok::<(), millstream_publickey::Error>(())
+    /// ```
+    pub fn sign_slh_dsa(
+        key: &'a slhdsa::PrivateKey,
+        scheme: SignatureScheme,
+        context: &'a [u8],
+        message: &'a [u8],
+        signature: &'a mut [u8],
+    ) -> Self {
+        match LongSign::slh_dsa(key, scheme, context, message, signature) {
+            Ok(sign) => Operation::new(Work::LongSign(sign)),
             Err(error) => Operation::refused(error),
         }
     }

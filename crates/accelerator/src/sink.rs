@@ -17,7 +17,7 @@ use crate::algorithms::every_algorithm;
 use crate::engines::ff1;
 use crate::key::{AeadKey, CipherKey, MacKey, PrivateKey};
 use crate::pairs::{
-    Agree, Decapsulate, DecryptionScheme, MlDsaSign, PublicKey, Rsa, Sign, SignatureScheme, no_context,
+    Agree, Decapsulate, DecryptionScheme, LongSign, PublicKey, Rsa, Sign, SignatureScheme, no_context,
 };
 use crate::work::{Alone, Chained, Expected, Work};
 
@@ -320,7 +320,7 @@ pub(crate) fn chained<'a>(
     Ok(Chained { cipher, iv: padded(iv), mac, clear, data, expected, end: Ok(None) })
 }
 
-/// Makes the work of a signature under whichever key. That of RSA and ML-DSA goes to the front of `out`.
+/// Makes the work of a signature under whichever key. That of RSA, ML-DSA and SLH-DSA goes to the front of `out`.
 ///
 /// # Errors
 /// When the key is not one that signs by the scheme, or has no contexts.
@@ -331,8 +331,14 @@ pub(crate) fn sign<'a>(
     message: &'a [u8],
     out: &'a mut [u8],
 ) -> Result<Work<'a>, Error> {
-    if let PrivateKey::MlDsa(key) = key {
-        return MlDsaSign::new(key, scheme, context, message, out).map(Work::MlDsaSign);
+    match key {
+        PrivateKey::MlDsa(key) => {
+            return LongSign::ml_dsa(key, scheme, context, message, out).map(Work::LongSign);
+        }
+        PrivateKey::SlhDsa(key) => {
+            return LongSign::slh_dsa(key, scheme, context, message, out).map(Work::LongSign);
+        }
+        _ => {}
     }
     if !context.is_empty() {
         return Err(no_context(context.len()));
@@ -366,7 +372,8 @@ pub(crate) fn decrypt<'a>(
         | PrivateKey::X25519(_)
         | PrivateKey::Curve(_)
         | PrivateKey::MlKem(_)
-        | PrivateKey::MlDsa(_) => Err(other_key("rsa")),
+        | PrivateKey::MlDsa(_)
+        | PrivateKey::SlhDsa(_) => Err(other_key("rsa")),
     }
 }
 
@@ -381,6 +388,7 @@ pub(crate) fn public_key<'a>(key: PrivateKey<'a>, out: &'a mut [u8]) -> Result<W
         PrivateKey::Curve(key) => Work::PublicKey(PublicKey::Curve(key, None)),
         PrivateKey::MlKem(key) => Work::PublicKey(PublicKey::kept(key.public_key().as_bytes(), out)?),
         PrivateKey::MlDsa(key) => Work::PublicKey(PublicKey::kept(key.public_key().as_bytes(), out)?),
+        PrivateKey::SlhDsa(key) => Work::PublicKey(PublicKey::kept(key.public_key().as_bytes(), out)?),
         PrivateKey::Rsa(_) if out.is_empty() => {
             return Err(Error::OutputLength { given: 0, needed: MAX_PUBLIC_DER });
         }
@@ -400,6 +408,7 @@ pub(crate) fn agree<'a>(key: PrivateKey<'a>, peer: &'a [u8]) -> Result<Work<'a>,
         PrivateKey::Rsa(_) => Err(other_key("rsa")),
         PrivateKey::MlKem(_) => Err(other_key("ml-kem")),
         PrivateKey::MlDsa(_) => Err(other_key("ml-dsa")),
+        PrivateKey::SlhDsa(_) => Err(other_key("slh-dsa")),
     }
 }
 
@@ -414,7 +423,8 @@ pub(crate) fn decapsulate<'a>(key: PrivateKey<'a>, ciphertext: &'a [u8]) -> Resu
         | PrivateKey::X25519(_)
         | PrivateKey::Curve(_)
         | PrivateKey::Rsa(_)
-        | PrivateKey::MlDsa(_) => Err(other_key("ml-kem")),
+        | PrivateKey::MlDsa(_)
+        | PrivateKey::SlhDsa(_) => Err(other_key("ml-kem")),
     }
 }
 

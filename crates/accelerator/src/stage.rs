@@ -16,6 +16,7 @@ use crate::operands::{
 };
 use crate::operation::Operation;
 use crate::queue::{Queue, post};
+use crate::sets::slh_dsa_set;
 use crate::shape::{ANY, with_shape, word_of};
 use crate::slab::Slab;
 use crate::staging::Staging;
@@ -54,6 +55,16 @@ impl StagedOp {
     #[inline(always)]
     fn is_copy(&self, exclusive: bool) -> bool {
         !exclusive && self.end > self.begin
+    }
+}
+
+/// Tells the arenas of words that take long that nothing of them is touched meanwhile.
+#[inline(always)]
+fn rest_arenas<A: Arena>(ops: &[StagedOp], grants: &Slab<Grant<A>>, held: &[HeldWord]) {
+    for op in ops.iter().filter(|op| slh_dsa_set(op.checked.algorithm).is_some()) {
+        if let Some(grant) = held[op.index as usize].grant(grants) {
+            grant.arena.rest();
+        }
     }
 }
 
@@ -239,6 +250,7 @@ impl Stage {
         let mut list = recycle(std::mem::take(operations));
         add_operations(ops, carried, memory, grants, held, &mut list);
         if !list.is_empty() {
+            rest_arenas(ops, grants, held);
             filled.add(unit.run_counted(&mut list));
         }
         complete_all(ops, &list, grants, held);

@@ -132,7 +132,7 @@ macro_rules! unit {
             Agree,
             PublicKey,
             Rsa,
-            MlDsaSign,
+            LongSign,
             Encapsulate,
             Decapsulate,
             Verify,
@@ -160,7 +160,7 @@ macro_rules! unit {
                 Work::Agree(_) => Kind::Agree.group(),
                 Work::PublicKey(_) => Kind::PublicKey.group(),
                 Work::Rsa(_) => Kind::Rsa.group(),
-                Work::MlDsaSign(_) => Kind::MlDsaSign.group(),
+                Work::LongSign(_) => Kind::LongSign.group(),
                 Work::Encapsulate(_) => Kind::Encapsulate.group(),
                 Work::Decapsulate(_) => Kind::Decapsulate.group(),
                 Work::Verify(_) => Kind::Verify.group(),
@@ -239,8 +239,8 @@ macro_rules! unit {
                         lanes!(o, groups, group, Work::Rsa(rsa) => rsa, |works| self.pairs.rsa(works, self.source.random()));
                         o.iter_mut().for_each(Operation::take_length);
                     }
-                    Kind::MlDsaSign => {
-                        lanes!(o, groups, group, Work::MlDsaSign(sign) => sign, |works| self.pairs.sign_ml_dsa(works, self.source.random()));
+                    Kind::LongSign => {
+                        lanes!(o, groups, group, Work::LongSign(sign) => sign, |works| self.pairs.sign_long(works, self.source.random()));
                         o.iter_mut().for_each(Operation::take_length);
                     }
                     Kind::Encapsulate => {
@@ -307,8 +307,8 @@ macro_rules! unit {
                         self.pairs.rsa(&mut [rsa], self.source.random());
                         operation.take_length();
                     }
-                    Work::MlDsaSign(sign) => {
-                        self.pairs.sign_ml_dsa(&mut [sign], self.source.random());
+                    Work::LongSign(sign) => {
+                        self.pairs.sign_long(&mut [sign], self.source.random());
                         operation.take_length();
                     }
                     Work::Encapsulate(work) => {

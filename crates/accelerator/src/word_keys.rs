@@ -12,6 +12,7 @@ use crate::kept::{Kept, NotKept};
 use crate::key::{KeyRef, PrivateKey};
 use crate::pairs::CarriedPublic;
 use crate::purpose::Demand;
+use crate::sets::slh_dsa_set;
 use crate::slots::Handle;
 use crate::status::status_of;
 use crate::uses::brings_public_key;
@@ -35,6 +36,9 @@ pub(crate) fn expand_carried_keys<A: Arena>(
     let read = |span: Span| {
         let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
         arena.read(span.at, &mut bytes);
+        if slh_dsa_set(checked.algorithm).is_some() {
+            arena.rest();
+        }
         bytes
     };
     if brings_public_key(checked.opcode)

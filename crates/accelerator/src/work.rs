@@ -9,7 +9,7 @@ use millstream_engines::{Error, InOut, aes, des, kasumi};
 
 use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
-use crate::pairs::{Agree, Decapsulate, Encapsulate, MlDsaSign, PublicKey, Rsa, Sign, Verify};
+use crate::pairs::{Agree, Decapsulate, Encapsulate, LongSign, PublicKey, Rsa, Sign, Verify};
 use crate::source::Fill;
 
 /// A checksum.
@@ -86,7 +86,7 @@ macro_rules! works {
             Agree(Agree<'a>),
             PublicKey(PublicKey<'a>),
             Rsa(Rsa<'a>),
-            MlDsaSign(MlDsaSign<'a>),
+            LongSign(LongSign<'a>),
             Encapsulate(Encapsulate<'a>),
             Decapsulate(Decapsulate<'a>),
             Verify(Verify<'a>),
@@ -114,7 +114,7 @@ macro_rules! works {
                     Work::Agree(agree) => agree.result(),
                     Work::PublicKey(_) => own,
                     Work::Rsa(rsa) => rsa.result(),
-                    Work::MlDsaSign(sign) => sign.result(),
+                    Work::LongSign(sign) => sign.result(),
                     Work::Encapsulate(encapsulate) => encapsulate.result(),
                     Work::Decapsulate(decapsulate) => decapsulate.result(),
                     Work::Verify(verify) => verify.result(),
@@ -149,7 +149,7 @@ macro_rules! works {
                     Work::PublicKey(key) => key.bytes(),
                     Work::Encapsulate(encapsulate) => encapsulate.secret(),
                     Work::Decapsulate(decapsulate) => decapsulate.secret(),
-                    Work::Rsa(_) | Work::MlDsaSign(_) | Work::Verify(_) => &[],
+                    Work::Rsa(_) | Work::LongSign(_) | Work::Verify(_) => &[],
                 }
             }
 
@@ -158,7 +158,7 @@ macro_rules! works {
                 match self {
                     Work::PublicKey(key) => Some(key.written()),
                     Work::Rsa(rsa) => Some(rsa.written()),
-                    Work::MlDsaSign(sign) => Some(sign.written()),
+                    Work::LongSign(sign) => Some(sign.written()),
                     Work::Encapsulate(encapsulate) => Some(encapsulate.written()),
                     _ => None,
                 }

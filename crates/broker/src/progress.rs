@@ -188,7 +188,7 @@ impl Counter {
     #[inline(always)]
     pub(crate) fn step_untouched(&self) {
         if let Some(page) = &self.page {
-            page[PROGRESS_WORDS_OF].store(0, Ordering::Relaxed);
+            leave(page);
         }
         self.step();
     }
@@ -224,6 +224,12 @@ pub(crate) fn touch(page: &Words, grant: u64) {
     // This thread is the only one that counts here.
     let touches = page[PROGRESS_TOUCHES].load(Ordering::Relaxed);
     page[PROGRESS_TOUCHES].store(touches.wrapping_add(1), Ordering::Relaxed);
+}
+
+/// Shows that the accelerator's thread computes, and touches nobody's memory.
+#[inline(always)]
+pub(crate) fn leave(page: &Words) {
+    page[PROGRESS_WORDS_OF].store(0, Ordering::Relaxed);
 }
 
 /// Maps the page that came with the order.

@@ -747,6 +747,54 @@ enum millstream_algorithm
      */
     MILLSTREAM_ALGORITHM_IP_CHECKSUM = 98,
     /**
+     * SLH-DSA-SHA2-128s (FIPS 205). Key: the private one, 64 bytes. Public key: 32. Signature: 7856.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_128S = 100,
+    /**
+     * SLH-DSA-SHA2-128f. Key: 64 bytes. Public key: 32. Signature: 17088.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_128F = 101,
+    /**
+     * SLH-DSA-SHA2-192s. Key: 96 bytes. Public key: 48. Signature: 16224.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_192S = 102,
+    /**
+     * SLH-DSA-SHA2-192f. Key: 96 bytes. Public key: 48. Signature: 35664.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_192F = 103,
+    /**
+     * SLH-DSA-SHA2-256s. Key: 128 bytes. Public key: 64. Signature: 29792.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_256S = 104,
+    /**
+     * SLH-DSA-SHA2-256f. Key: 128 bytes. Public key: 64. Signature: 49856.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHA2_256F = 105,
+    /**
+     * SLH-DSA-SHAKE-128s. Key: 64 bytes. Public key: 32. Signature: 7856.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE128S = 106,
+    /**
+     * SLH-DSA-SHAKE-128f. Key: 64 bytes. Public key: 32. Signature: 17088.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE128F = 107,
+    /**
+     * SLH-DSA-SHAKE-192s. Key: 96 bytes. Public key: 48. Signature: 16224.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE192S = 108,
+    /**
+     * SLH-DSA-SHAKE-192f. Key: 96 bytes. Public key: 48. Signature: 35664.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE192F = 109,
+    /**
+     * SLH-DSA-SHAKE-256s. Key: 128 bytes. Public key: 64. Signature: 29792.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE256S = 110,
+    /**
+     * SLH-DSA-SHAKE-256f. Key: 128 bytes. Public key: 64. Signature: 49856.
+     */
+    MILLSTREAM_ALGORITHM_SLH_DSA_SHAKE256F = 111,
+    /**
      * Ed25519 (RFC 8032). Key: the private one, 32 bytes. Signature: 64 bytes. For queues.
      */
     MILLSTREAM_ALGORITHM_ED25519 = 112,
@@ -933,6 +981,11 @@ enum millstream_kind
      * made for the key gives a secret that nobody else knows.
      */
     MILLSTREAM_KIND_DECAPSULATE = 25,
+    /**
+     * Signs the input with `key`, a private one of SLH-DSA, as MILLSTREAM_KIND_SIGN_ML_DSA does, but there are no representatives. A signature takes
+     * milliseconds with the sets f, and some twenty times as long with the sets s.
+     */
+    MILLSTREAM_KIND_SIGN_SLH_DSA = 26,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1074,7 +1127,7 @@ typedef struct millstream_operation {
      */
     size_t length;
     /**
-     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
+     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA or SLH-DSA.
      */
     const uint8_t *iv;
     /**
@@ -1215,7 +1268,7 @@ typedef struct millstream_request {
      */
     size_t more_count;
     /**
-     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
+     * Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA or SLH-DSA.
      */
     const uint8_t *iv;
     /**
@@ -1595,8 +1648,8 @@ uint32_t millstream_scheme_pss(millstream_algorithm mask_hash,
 uint32_t millstream_scheme_oaep(millstream_algorithm mask_hash);
 
 /**
- * Returns the scheme of ML-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, or the number of the function
- * that made the digest of HashML-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
+ * Returns the scheme of ML-DSA or SLH-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, which SLH-DSA does not take, or
+ * the number of the function that made the digest of HashML-DSA or HashSLH-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
  * SHA-384, 3 for SHA-512, 12 for SHAKE256. If `deterministic` is not 0, the signature depends on no random bytes. Returns UINT32_MAX for
  * another number, which no operation takes.
  */
@@ -1605,8 +1658,8 @@ uint32_t millstream_scheme_ml_dsa(uint32_t input,
 
 /**
  * Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
- * of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, or 1312, 1952 or 2592 bytes of ML-DSA, which has a scheme of
- * millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
+ * of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, 1312, 1952 or 2592 bytes of ML-DSA, or 32, 48 or 64 bytes of
+ * SLH-DSA. Both have a scheme of millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
  *
  * Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
  * MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
@@ -1623,7 +1676,7 @@ millstream_status millstream_verify_signature(millstream_algorithm algorithm,
                                               size_t signature_length);
 
 /**
- * Verifies a signature of ML-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
+ * Verifies a signature of ML-DSA or SLH-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
  * millstream_scheme_ml_dsa().
  *
  * Fails as millstream_verify_signature(), and with MILLSTREAM_STATUS_PARAMETER for a longer context, or one beside a representative.

@@ -109,6 +109,30 @@ pub enum Algorithm {
     Crc32c = 0x61,
     /// The checksum of IP, UDP and TCP: a number below 2^16, whose more significant byte goes first into a header.
     IpChecksum = 0x62,
+    /// SLH-DSA-SHA2-128s (FIPS 205). Key: the private one, 64 bytes. Public key: 32. Signature: 7856.
+    SlhDsaSha2_128s = 0x64,
+    /// SLH-DSA-SHA2-128f. Key: 64 bytes. Public key: 32. Signature: 17088.
+    SlhDsaSha2_128f = 0x65,
+    /// SLH-DSA-SHA2-192s. Key: 96 bytes. Public key: 48. Signature: 16224.
+    SlhDsaSha2_192s = 0x66,
+    /// SLH-DSA-SHA2-192f. Key: 96 bytes. Public key: 48. Signature: 35664.
+    SlhDsaSha2_192f = 0x67,
+    /// SLH-DSA-SHA2-256s. Key: 128 bytes. Public key: 64. Signature: 29792.
+    SlhDsaSha2_256s = 0x68,
+    /// SLH-DSA-SHA2-256f. Key: 128 bytes. Public key: 64. Signature: 49856.
+    SlhDsaSha2_256f = 0x69,
+    /// SLH-DSA-SHAKE-128s. Key: 64 bytes. Public key: 32. Signature: 7856.
+    SlhDsaShake128s = 0x6a,
+    /// SLH-DSA-SHAKE-128f. Key: 64 bytes. Public key: 32. Signature: 17088.
+    SlhDsaShake128f = 0x6b,
+    /// SLH-DSA-SHAKE-192s. Key: 96 bytes. Public key: 48. Signature: 16224.
+    SlhDsaShake192s = 0x6c,
+    /// SLH-DSA-SHAKE-192f. Key: 96 bytes. Public key: 48. Signature: 35664.
+    SlhDsaShake192f = 0x6d,
+    /// SLH-DSA-SHAKE-256s. Key: 128 bytes. Public key: 64. Signature: 29792.
+    SlhDsaShake256s = 0x6e,
+    /// SLH-DSA-SHAKE-256f. Key: 128 bytes. Public key: 64. Signature: 49856.
+    SlhDsaShake256f = 0x6f,
     /// Ed25519 (RFC 8032). Key: the private one, 32 bytes. Signature: 64 bytes. For queues.
     Ed25519 = 0x70,
     /// X25519 (RFC 7748). Key: the private one, 32 bytes. Peer's public key, and secret: 32 bytes. For queues.
@@ -270,6 +294,18 @@ mod tests {
             (Ours::Crc32, Theirs::Crc32),
             (Ours::Crc32c, Theirs::Crc32c),
             (Ours::IpChecksum, Theirs::IpChecksum),
+            (Ours::SlhDsaSha2_128s, Theirs::SlhDsaSha2_128s),
+            (Ours::SlhDsaSha2_128f, Theirs::SlhDsaSha2_128f),
+            (Ours::SlhDsaSha2_192s, Theirs::SlhDsaSha2_192s),
+            (Ours::SlhDsaSha2_192f, Theirs::SlhDsaSha2_192f),
+            (Ours::SlhDsaSha2_256s, Theirs::SlhDsaSha2_256s),
+            (Ours::SlhDsaSha2_256f, Theirs::SlhDsaSha2_256f),
+            (Ours::SlhDsaShake128s, Theirs::SlhDsaShake128s),
+            (Ours::SlhDsaShake128f, Theirs::SlhDsaShake128f),
+            (Ours::SlhDsaShake192s, Theirs::SlhDsaShake192s),
+            (Ours::SlhDsaShake192f, Theirs::SlhDsaShake192f),
+            (Ours::SlhDsaShake256s, Theirs::SlhDsaShake256s),
+            (Ours::SlhDsaShake256f, Theirs::SlhDsaShake256f),
             (Ours::Ed25519, Theirs::Ed25519),
             (Ours::X25519, Theirs::X25519),
             (Ours::P256, Theirs::P256),

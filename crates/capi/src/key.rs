@@ -103,6 +103,14 @@ impl Key {
         }
     }
 
+    /// Returns the key as a private one of SLH-DSA.
+    pub fn slh_dsa(&self) -> Result<&millstream::publickey::slhdsa::PrivateKey, Failure> {
+        match self.private()? {
+            PrivateKey::SlhDsa(key) => Ok(key),
+            _ => Err(self.wrong("a private key of SLH-DSA")),
+        }
+    }
+
     /// Returns the key as a private one of ML-KEM.
     pub fn ml_kem(&self) -> Result<&millstream::publickey::mlkem::PrivateKey, Failure> {
         match self.private()? {

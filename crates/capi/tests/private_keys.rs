@@ -6,11 +6,12 @@
 mod support;
 
 use std::ptr::{null, null_mut};
+use std::sync::LazyLock;
 
 use millstream::cwq;
 use millstream::hash::Hash;
 use millstream::publickey::ecdsa::{self, Curve};
-use millstream::publickey::{ed25519, mldsa, mlkem, rsa, x25519};
+use millstream::publickey::{ed25519, mldsa, mlkem, rsa, slhdsa, x25519};
 use millstream_c::algorithm::AlgorithmCode;
 use millstream_c::ffi::batch::{Kind, KindCode, Operation, millstream_batch};
 use millstream_c::ffi::direct::*;
@@ -295,6 +296,12 @@ fn lattices(run: &mut Run<'_>) {
     assert_eq!(plain, Status::Ok);
     assert_eq!(millstream_scheme_ml_dsa(13, 0), u32::MAX);
 
+    let signer = slhdsa::PrivateKey::new(features, slhdsa::Set::Sha2_128f, whole_key()).unwrap();
+    let slh_dsa = cwq::Algorithm::SlhDsaSha2_128f;
+    let signature = run(Kind::SignSlhDsa, slh_dsa, scheme, MESSAGE, b"context").unwrap().0;
+    let pure = slhdsa::Scheme::Pure(b"context");
+    assert_eq!(signature, signer.sign_deterministic(pure, MESSAGE).unwrap());
+
     let (ciphertext, secret) = run(Kind::Encapsulate, ml_kem, 0, &[], &public).unwrap();
     assert_eq!(owner.decapsulate(&ciphertext).unwrap().as_bytes()[..], secret);
     assert_eq!(run(Kind::Decapsulate, ml_kem, 0, &ciphertext, &[]).unwrap().1, secret);
@@ -305,15 +312,28 @@ fn lattices(run: &mut Run<'_>) {
     assert_eq!(run(Kind::Encapsulate, ml_kem, 0, &[], &bad), Err(Status::Parameter));
 }
 
-/// Returns the seed of a key on lattices.
+/// Returns the seed of a key on lattices, or a whole key of SLH-DSA.
 fn seed(algorithm: cwq::Algorithm) -> &'static [u8] {
-    if algorithm == cwq::Algorithm::MlDsa65 { &[7; 32] } else { &[7; 64] }
+    match algorithm {
+        cwq::Algorithm::MlDsa65 => &[7; 32],
+        cwq::Algorithm::SlhDsaSha2_128f => whole_key(),
+        _ => &[7; 64],
+    }
+}
+
+/// Returns a key of SLH-DSA, whose root is that of its seeds.
+fn whole_key() -> &'static [u8] {
+    static KEY: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let (features, set) = (millstream::features().unwrap(), slhdsa::Set::Sha2_128f);
+        slhdsa::PrivateKey::from_seeds(features, set, &[7; 48]).unwrap().to_bytes().to_vec()
+    });
+    &KEY
 }
 
 #[test]
 fn lattices_in_a_batch() {
     lattices(&mut |kind, algorithm, scheme, input, beside| {
-        let (mut key, mut place, mut tag) = (null_mut(), [0; 1088], [0; 4000]);
+        let (mut key, mut place, mut tag) = (null_mut(), [0; 1088], [0; 18_000]);
         let code = AlgorithmCode(algorithm as u32);
         ok!(millstream_key_new(code, seed(algorithm).as_ptr(), seed(algorithm).len(), &mut key));
         let mut operation: Operation = unsafe { std::mem::zeroed() };
@@ -361,7 +381,7 @@ fn lattices_in_a_queue() {
             unsafe { millstream_buffer_data(source).copy_from_nonoverlapping(input.as_ptr(), input.len()) };
         }
         if kind != Kind::Decapsulate {
-            ok!(millstream_buffer_new(queue, 4000, &mut place));
+            ok!(millstream_buffer_new(queue, 18_000, &mut place));
         }
         (request.source, request.destination) = (source, place);
         if kind == Kind::Encapsulate {

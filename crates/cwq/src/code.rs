@@ -82,10 +82,10 @@ codes! {
         /// after it goes to `state`, where 256 bytes are free. Where the object ends, its tag goes to `mac`, or is compared
         /// with it. The plaintext of a piece is not verified, so the key must be one that may encrypt, too.
         PartialAead = 14 "partial-aead",
-        /// Signs the source with a private key: under Ed25519 and ML-DSA a message of at most
+        /// Signs the source with a private key: under Ed25519, ML-DSA and SLH-DSA a message of at most
         /// [`ControlWord::MOST_SIGNED_BYTES`](crate::ControlWord::MOST_SIGNED_BYTES), else a digest. `hash` made the digest, and
-        /// `parameter` is the [`Scheme`](crate::Scheme). Under ML-DSA the `iv_len` bytes at `iv` are the context. The signature is written to
-        /// `mac`, that of RSA and ML-DSA to the destination.
+        /// `parameter` is the [`Scheme`](crate::Scheme). Under ML-DSA and SLH-DSA the `iv_len` bytes at `iv` are the context. The
+        /// signature is written to `mac`, that of RSA, ML-DSA and SLH-DSA to the destination.
         Sign = 15 "sign",
         /// Agrees with the peer whose public key is the source. The shared secret is written to `mac`.
         Agree = 16 "agree",
@@ -207,6 +207,30 @@ codes! {
         Crc32c = 0x61 "crc32c",
         /// The checksum of IP.
         IpChecksum = 0x62 "ip-checksum",
+        /// SLH-DSA-SHA2-128s; the key is the private one, of 64 bytes.
+        SlhDsaSha2_128s = 0x64 "slh-dsa-sha2-128s",
+        /// SLH-DSA-SHA2-128f; the key is the private one, of 64 bytes.
+        SlhDsaSha2_128f = 0x65 "slh-dsa-sha2-128f",
+        /// SLH-DSA-SHA2-192s; the key is the private one, of 96 bytes.
+        SlhDsaSha2_192s = 0x66 "slh-dsa-sha2-192s",
+        /// SLH-DSA-SHA2-192f; the key is the private one, of 96 bytes.
+        SlhDsaSha2_192f = 0x67 "slh-dsa-sha2-192f",
+        /// SLH-DSA-SHA2-256s; the key is the private one, of 128 bytes.
+        SlhDsaSha2_256s = 0x68 "slh-dsa-sha2-256s",
+        /// SLH-DSA-SHA2-256f; the key is the private one, of 128 bytes.
+        SlhDsaSha2_256f = 0x69 "slh-dsa-sha2-256f",
+        /// SLH-DSA-SHAKE-128s; the key is the private one, of 64 bytes.
+        SlhDsaShake128s = 0x6a "slh-dsa-shake-128s",
+        /// SLH-DSA-SHAKE-128f; the key is the private one, of 64 bytes.
+        SlhDsaShake128f = 0x6b "slh-dsa-shake-128f",
+        /// SLH-DSA-SHAKE-192s; the key is the private one, of 96 bytes.
+        SlhDsaShake192s = 0x6c "slh-dsa-shake-192s",
+        /// SLH-DSA-SHAKE-192f; the key is the private one, of 96 bytes.
+        SlhDsaShake192f = 0x6d "slh-dsa-shake-192f",
+        /// SLH-DSA-SHAKE-256s; the key is the private one, of 128 bytes.
+        SlhDsaShake256s = 0x6e "slh-dsa-shake-256s",
+        /// SLH-DSA-SHAKE-256f; the key is the private one, of 128 bytes.
+        SlhDsaShake256f = 0x6f "slh-dsa-shake-256f",
         /// Ed25519; the key is the private one.
         Ed25519 = 0x70 "ed25519",
         /// X25519; the key is the private one.
@@ -249,6 +273,6 @@ mod tests {
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
-        assert_eq!(Algorithm::ALL.len(), 56);
+        assert_eq!(Algorithm::ALL.len(), 68);
     }
 }

@@ -17,13 +17,13 @@ pub enum Padding {
 
 /// The parameter of an operation with a key pair: how a signature is made or a ciphertext was.
 ///
-/// | bits | of ECDSA | of ML-DSA | of RSA |
+/// | bits | of ECDSA | of ML-DSA and SLH-DSA | of RSA |
 /// | --- | --- | --- | --- |
 /// | 0 to 7 | 1 where the nonce is that of RFC 6979, else 0 | 1 where no random bytes are used, else 0 | the [`Padding`] |
-/// | 8 to 15 | 0 | 0 where the message is signed itself, [`Scheme::REPRESENTATIVE`] where its mu is, else the number of the function that made its digest | the hash of MGF1, an [`Algorithm`]; 0 without PSS and OAEP |
+/// | 8 to 15 | 0 | 0 where the message is signed itself, [`Scheme::REPRESENTATIVE`] where its mu is, which only ML-DSA has, else the number of the function that made its digest | the hash of MGF1, an [`Algorithm`]; 0 without PSS and OAEP |
 /// | 16 to 31 | 0 | 0 | bytes of salt of PSS, else 0 |
 ///
-/// The number of a function for digests under HashML-DSA (FIPS 204 §5.4) is the last one of its object identifier, below
+/// The number of a function for digests under HashML-DSA (FIPS 204 §5.4) and HashSLH-DSA (FIPS 205 §10.2.2) is the last one of its object identifier, below
 /// 2.16.840.1.101.3.4.2: 1 is SHA-256, and 12 SHAKE256.
 ///
 /// ```
@@ -45,7 +45,8 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The bit of ECDSA that asks for the nonce of RFC 6979, and of ML-DSA for a signature without random bytes (FIPS 204 §3.4).
+    /// The bit of ECDSA that asks for the nonce of RFC 6979, and of ML-DSA and SLH-DSA for a signature without random bytes
+    /// (FIPS 204 §3.4, FIPS 205 §9.2).
     pub const DETERMINISTIC: u32 = 1;
 
     /// The number, in bits 8 to 15, that says of ML-DSA that the source is a message's representative mu (FIPS 204 §6.2): 64 bytes.

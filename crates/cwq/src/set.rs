@@ -47,7 +47,19 @@ impl AlgorithmSet {
         let curves = bit(Ed25519) | bit(X25519) | bit(P256) | bit(P384) | bit(P521);
         let lattices =
             bit(MlKem512) | bit(MlKem768) | bit(MlKem1024) | bit(MlDsa44) | bit(MlDsa65) | bit(MlDsa87);
-        AlgorithmSet(curves | bit(Rsa) | lattices)
+        let sha2 = bit(SlhDsaSha2_128s)
+            | bit(SlhDsaSha2_128f)
+            | bit(SlhDsaSha2_192s)
+            | bit(SlhDsaSha2_192f)
+            | bit(SlhDsaSha2_256s)
+            | bit(SlhDsaSha2_256f);
+        let shake = bit(SlhDsaShake128s)
+            | bit(SlhDsaShake128f)
+            | bit(SlhDsaShake192s)
+            | bit(SlhDsaShake192f)
+            | bit(SlhDsaShake256s)
+            | bit(SlhDsaShake256f);
+        AlgorithmSet(curves | bit(Rsa) | lattices | sha2 | shake)
     }
 
     /// Returns the algorithms that are not in the other set.

@@ -101,6 +101,9 @@ impl Usages {
                 Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0)
             }
             Ed25519 | MlDsa44 | MlDsa65 | MlDsa87 => Usages::SIGN,
+            SlhDsaSha2_128s | SlhDsaSha2_128f | SlhDsaSha2_192s | SlhDsaSha2_192f | SlhDsaSha2_256s
+            | SlhDsaSha2_256f | SlhDsaShake128s | SlhDsaShake128f | SlhDsaShake192s | SlhDsaShake192f
+            | SlhDsaShake256s | SlhDsaShake256f => Usages::SIGN,
             X25519 | MlKem512 | MlKem768 | MlKem1024 => Usages::DERIVE,
             P256 | P384 | P521 => Usages(Usages::SIGN.0 | Usages::DERIVE.0),
             Rsa => Usages(Usages::SIGN.0 | Usages::DECRYPT.0),
@@ -122,6 +125,9 @@ impl Usages {
             None | Crc32 | Crc32c | IpChecksum | Random => false,
             Ed25519 | X25519 | P256 | P384 | P521 | Rsa | MlKem512 | MlKem768 | MlKem1024 | MlDsa44
             | MlDsa65 | MlDsa87 => false,
+            SlhDsaSha2_128s | SlhDsaSha2_128f | SlhDsaSha2_192s | SlhDsaSha2_192f | SlhDsaSha2_256s
+            | SlhDsaSha2_256f | SlhDsaShake128s | SlhDsaShake128f | SlhDsaShake192s | SlhDsaShake192f
+            | SlhDsaShake256s | SlhDsaShake256f => false,
             AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256
             | Sha3_224 | Sha3_256 | Sha3_384 | Sha3_512 => false,
         }

@@ -41,7 +41,7 @@ impl Flags {
 /// | 2 | 1 | `algorithm`: cipher, AEAD, MAC or checksum |
 /// | 3 | 1 | `hash`: of a hash, an HMAC, or the HMAC of a combined operation |
 /// | 4 | 2 | `flags` |
-/// | 6 | 1 | `iv_len`: bytes of initialisation vector or nonce; of ML-DSA those of the context |
+/// | 6 | 1 | `iv_len`: bytes of initialisation vector or nonce; of ML-DSA and SLH-DSA those of the context |
 /// | 7 | 1 | `mac_len`: bytes of digest, tag, signature, secret or public key |
 /// | 8 | 4 | `key`: handle, or offset of the key |
 /// | 12 | 4 | `mac_key`: the same for the HMAC of a combined operation |
@@ -50,10 +50,10 @@ impl Flags {
 /// | 24 | 4 | `destination`: offset |
 /// | 28 | 4 | `aad`: offset of associated data, or of the mid-state before a piece |
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
-/// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made; of ML-DSA the context |
+/// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made; of ML-DSA and SLH-DSA the context |
 /// | 40 | 4 | `mac`: offset of the digest, tag, signature, secret or public key |
 /// | 44 | 2 | `key_len`: bytes of a key in the arena, at most [`ControlWord::MOST_KEY_BYTES`] |
-/// | 46 | 2 | `mac_key_len`: the same of `mac_key`; of RSA, ML-KEM and ML-DSA the bytes of the destination for a long result |
+/// | 46 | 2 | `mac_key_len`: the same of `mac_key`; of RSA, ML-KEM, ML-DSA and SLH-DSA the bytes of the destination for a long result |
 /// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
 /// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9; of key pairs a [`Scheme`](crate::Scheme) |
 /// | 56 | 8 | `tag`: the caller's, given back in the completion |
@@ -70,7 +70,7 @@ pub struct ControlWord {
     pub hash: u8,
     /// See [`Flags`].
     pub flags: u16,
-    /// Bytes of initialisation vector or nonce, or of the context of ML-DSA.
+    /// Bytes of initialisation vector or nonce, or of the context of ML-DSA or SLH-DSA.
     pub iv_len: u8,
     /// Bytes of digest or tag.
     pub mac_len: u8,
@@ -88,7 +88,7 @@ pub struct ControlWord {
     pub aad: u32,
     /// Bytes of associated data; of a combined operation the bytes that are not encrypted.
     pub aad_len: u32,
-    /// Offset of the initialisation vector or nonce, or of the context of ML-DSA.
+    /// Offset of the initialisation vector or nonce, or of the context of ML-DSA or SLH-DSA.
     pub iv: u32,
     /// Offset of the digest or tag.
     pub mac: u32,
@@ -128,8 +128,8 @@ impl ControlWord {
     pub const MOST_KEY_BYTES: u16 = 512;
     /// The longest public key that a word may bring with it; that of ML-DSA-87 has 2592 bytes.
     pub const MOST_PUBLIC_KEY_BYTES: u16 = 3 * 1024;
-    /// The most bytes of the destination of a key pair's operation; a signature of ML-DSA-87 has 4627 bytes.
-    pub const MOST_RESULT_BYTES: u16 = 5 * 1024;
+    /// The most bytes of the destination of a key pair's operation; the longest signatures of SLH-DSA have 49,856 bytes.
+    pub const MOST_RESULT_BYTES: u16 = 50 * 1024;
     /// The longest message that is signed as it is. Of a longer one the client signs a digest.
     pub const MOST_SIGNED_BYTES: u32 = 64 << 10;
     /// The most bytes of data, and of associated data, of a word under an AEAD that takes an object as a whole only: AES-SIV, AES-GCM-SIV,

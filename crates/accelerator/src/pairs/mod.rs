@@ -4,7 +4,7 @@
 
 mod agree;
 mod carried;
-mod mldsa;
+mod long_sign;
 mod mlkem;
 mod presigned;
 mod public_key;
@@ -20,13 +20,13 @@ use millstream_cpu::Features;
 use millstream_engines::Error;
 use millstream_publickey::{
     Error as PairError, ecdsa, ed25519, mldsa as mldsa_engine, mlkem as mlkem_engine, rsa as rsa_engine,
-    x25519,
+    slhdsa, x25519,
 };
 
 use crate::source::UnitRandom;
 pub(crate) use agree::Agree;
 pub(crate) use carried::CarriedPublic;
-pub(crate) use mldsa::MlDsaSign;
+pub(crate) use long_sign::LongSign;
 pub(crate) use mlkem::{Decapsulate, Encapsulate, Recipient, SECRET_BYTES};
 pub(crate) use presigned::Presigned;
 pub use presigned::{Presignatures, Watch};
@@ -50,6 +50,7 @@ pub(crate) struct Pairs {
     rsa: rsa_engine::Lanes,
     kems: mlkem_engine::Lanes,
     signers: mldsa_engine::Lanes,
+    hash_signers: slhdsa::Lanes,
     pub(crate) presigned: Presigned,
 }
 
@@ -63,6 +64,7 @@ impl Pairs {
             rsa: rsa_engine::Lanes::new(features),
             kems: mlkem_engine::Lanes::new(features),
             signers: mldsa_engine::Lanes::new(features),
+            hash_signers: slhdsa::Lanes::new(features),
             presigned: Presigned::default(),
         }
     }
@@ -84,8 +86,9 @@ impl Pairs {
 
 impl fmt::Debug for Pairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pairs { curves, rsa, kems, signers, .. } = self;
-        write!(f, "Pairs({}, {}, {kems:?}, {signers:?})", curves.kernel().name, rsa.kernel().name)
+        let Pairs { curves, rsa, kems, signers, hash_signers, .. } = self;
+        let (curves, rsa) = (curves.kernel().name, rsa.kernel().name);
+        write!(f, "Pairs({curves}, {rsa}, {kems:?}, {signers:?}, {hash_signers:?})")
     }
 }
 

@@ -102,7 +102,10 @@ impl<'a> Rsa<'a> {
             }
             // The schemes of other keys are refused when the work is made.
             What::Sign(
-                SignatureScheme::Ed25519 | SignatureScheme::Ecdsa { .. } | SignatureScheme::MlDsa { .. },
+                SignatureScheme::Ed25519
+                | SignatureScheme::Ecdsa { .. }
+                | SignatureScheme::MlDsa { .. }
+                | SignatureScheme::SlhDsa { .. },
                 _,
             ) => {
                 *result = Err(PairError::Signature);

@@ -4,10 +4,13 @@ use millstream_cwq::{Algorithm, ControlWord, Padding, Scheme};
 use millstream_engines::Error;
 use millstream_engines::hash::Hash;
 use millstream_publickey::mldsa::{self, Prehash};
+use millstream_publickey::slhdsa;
 
 use crate::algorithms::{algorithm_of, hash_of};
+use crate::sets::slh_dsa_set;
 
-/// A way to sign. All but [`SignatureScheme::Ed25519`] and [`SignatureScheme::MlDsa`] sign a digest, which the caller has made.
+/// A way to sign. All but [`SignatureScheme::Ed25519`], [`SignatureScheme::MlDsa`] and [`SignatureScheme::SlhDsa`] sign a digest, which the caller has
+/// made.
 ///
 /// ```
 /// use millstream_accelerator::SignatureScheme;
@@ -53,6 +56,13 @@ pub enum SignatureScheme {
         /// not see which it was.
         deterministic: bool,
     },
+    /// SLH-DSA (FIPS 205 §10): 7856 to 49,856 bytes, within a context of 0 to 255 bytes.
+    SlhDsa {
+        /// The function that made the digest, which the caller gives: HashSLH-DSA (FIPS 205 §10.2.2). Without one the message itself is signed.
+        digest: Option<Prehash>,
+        /// True for a signature that depends on the key, the context and the input alone; otherwise random bytes hedge it.
+        deterministic: bool,
+    },
 }
 
 /// The bytes that ML-DSA signs.
@@ -75,17 +85,14 @@ impl MlDsaInput {
     /// # Errors
     /// [`Error::Parameter`] for a context beside a representative, which has it in itself, and for one of more than 255 bytes.
     pub(super) fn within(self, context: &[u8]) -> Result<mldsa::Scheme<'_>, Error> {
-        let refused = |takes| {
-            let (algorithm, name, given) = ("ml-dsa", "context", context.len() as u64);
-            Err(Error::Parameter { algorithm, name, given, takes })
-        };
+        fits("ml-dsa", context)?;
         match self {
-            _ if context.len() > mldsa::CONTEXT_MAX => refused("at most 255 bytes"),
             MlDsaInput::Message => Ok(mldsa::Scheme::Pure(context)),
             MlDsaInput::Digest(function) => Ok(mldsa::Scheme::Digest(function, context)),
             MlDsaInput::Representative if context.is_empty() => Ok(mldsa::Scheme::Representative),
             MlDsaInput::Representative => {
-                refused("no bytes beside a representative, which has the context in it")
+                let takes = "no bytes beside a representative, which has the context in it";
+                Err(refused_context("ml-dsa", context, takes))
             }
         }
     }
@@ -108,10 +115,36 @@ impl MlDsaInput {
     }
 }
 
+/// Returns SLH-DSA's scheme of the engine within a context.
+///
+/// # Errors
+/// [`Error::Parameter`] for a context of more than 255 bytes.
+pub(super) fn slh_dsa_within(digest: Option<Prehash>, context: &[u8]) -> Result<slhdsa::Scheme<'_>, Error> {
+    fits("slh-dsa", context)?;
+    Ok(match digest {
+        None => slhdsa::Scheme::Pure(context),
+        Some(function) => slhdsa::Scheme::Digest(function, context),
+    })
+}
+
+/// Refuses a context that is too long.
+fn fits(algorithm: &'static str, context: &[u8]) -> Result<(), Error> {
+    if context.len() <= mldsa::CONTEXT_MAX {
+        return Ok(());
+    }
+    Err(refused_context(algorithm, context, "at most 255 bytes"))
+}
+
+#[cold]
+fn refused_context(algorithm: &'static str, context: &[u8], takes: &'static str) -> Error {
+    Error::Parameter { algorithm, name: "context", given: context.len() as u64, takes }
+}
+
 /// Returns true for an algorithm that signs within a context.
 #[inline(always)]
 pub(crate) const fn has_context(algorithm: Algorithm) -> bool {
     matches!(algorithm, Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87)
+        || slh_dsa_set(algorithm).is_some()
 }
 
 impl SignatureScheme {
@@ -120,7 +153,7 @@ impl SignatureScheme {
         SignatureScheme::RsaPss { hash, mgf_hash: hash, salt_len: hash.output_len() as u16 }
     }
 
-    /// Returns the usual scheme of an algorithm: a hedged nonce for ECDSA, PKCS#1 v1.5 for RSA, a hedged signature of the message itself for ML-DSA;
+    /// Returns the usual scheme of an algorithm: a hedged nonce for ECDSA, PKCS#1 v1.5 for RSA, a hedged signature of the message itself for ML-DSA and SLH-DSA;
     /// none for one that does not sign.
     pub const fn usual(algorithm: Algorithm, hash: Hash) -> Option<Self> {
         match algorithm {
@@ -131,6 +164,9 @@ impl SignatureScheme {
             Algorithm::Rsa => Some(SignatureScheme::RsaPkcs1 { hash: Some(hash) }),
             Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => {
                 Some(SignatureScheme::MlDsa { input: MlDsaInput::Message, deterministic: false })
+            }
+            _ if slh_dsa_set(algorithm).is_some() => {
+                Some(SignatureScheme::SlhDsa { digest: None, deterministic: false })
             }
             _ => None,
         }
@@ -150,8 +186,10 @@ impl SignatureScheme {
             }
             SignatureScheme::RsaRaw => (None, Scheme::of(Padding::None).to_bits()),
             SignatureScheme::MlDsa { input, deterministic } => {
-                let how = if deterministic { Scheme::DETERMINISTIC } else { 0 };
-                (None, how | (u32::from(input.number()) << 8))
+                (None, numbered(input.number(), deterministic))
+            }
+            SignatureScheme::SlhDsa { digest, deterministic } => {
+                (None, numbered(digest.map_or(0, Prehash::number), deterministic))
             }
         };
         (word.hash, word.parameter) = (code(hash), parameter);
@@ -175,7 +213,17 @@ impl SignatureScheme {
                     Scheme::DETERMINISTIC => true,
                     _ => return None,
                 };
-                Some(SignatureScheme::MlDsa { input: MlDsaInput::of_number(number)?, deterministic })
+                if slh_dsa_set(algorithm).is_none() {
+                    return Some(SignatureScheme::MlDsa {
+                        input: MlDsaInput::of_number(number)?,
+                        deterministic,
+                    });
+                }
+                let digest = match number {
+                    0 => None,
+                    number => Some(Prehash::from_number(number)?),
+                };
+                Some(SignatureScheme::SlhDsa { digest, deterministic })
             }
             Algorithm::Rsa => {
                 let Scheme { padding, mask, salt } = Scheme::from_bits(parameter)?;
@@ -200,6 +248,7 @@ impl SignatureScheme {
             SignatureScheme::Ed25519 => ("ed25519", "a key of Ed25519"),
             SignatureScheme::Ecdsa { .. } => ("ecdsa", "a key of P-256, P-384 or P-521"),
             SignatureScheme::MlDsa { .. } => ("ml-dsa", "a key of ML-DSA"),
+            SignatureScheme::SlhDsa { .. } => ("slh-dsa", "a key of SLH-DSA"),
             SignatureScheme::RsaPkcs1 { .. } | SignatureScheme::RsaPss { .. } | SignatureScheme::RsaRaw => {
                 ("rsa", "a key of RSA, and to verify PKCS#1 v1.5 with a hash, or PSS")
             }
@@ -275,6 +324,11 @@ impl<'a> DecryptionScheme<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns the parameter of a scheme of ML-DSA or SLH-DSA, whose input has that number.
+fn numbered(number: u8, deterministic: bool) -> u32 {
+    u32::from(number) << 8 | if deterministic { Scheme::DETERMINISTIC } else { 0 }
 }
 
 /// Returns the code of a hash as a word has it.

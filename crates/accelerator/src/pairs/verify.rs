@@ -4,9 +4,11 @@ use arrayvec::ArrayVec;
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_engines::Error;
-use millstream_publickey::{Error as PairError, ecdsa, ed25519, mldsa, rsa};
+use millstream_publickey::{Error as PairError, ecdsa, ed25519, mldsa, rsa, slhdsa};
 
+use super::scheme::slh_dsa_within;
 use super::{BATCH, Pairs, SignatureScheme, refusal};
+use crate::sets::slh_dsa_set;
 
 /// A public key to verify with.
 ///
@@ -39,11 +41,14 @@ pub enum VerifyingKey {
     Rsa(rsa::PublicKey),
     /// ML-DSA.
     MlDsa(mldsa::PublicKey),
+    /// SLH-DSA.
+    SlhDsa(slhdsa::PublicKey),
 }
 
 impl VerifyingKey {
     /// Takes a public key: 32 bytes of Ed25519 (RFC 8032 §5.1.2), a point of a curve (SEC 1 §2.3.3, compressed or not), the DER of an
-    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), or 1312, 1952 or 2592 bytes of ML-DSA (FIPS 204 §7.2), which are expanded.
+    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), 1312, 1952 or 2592 bytes of ML-DSA (FIPS 204 §7.2), which are expanded, or 32, 48 or 64
+    /// bytes of SLH-DSA (FIPS 205 §9.1).
     ///
     /// # Errors
     /// [`Error::DataLength`] and [`Error::Peer`] where it is none, [`Error::Parameter`] for a modulus of another size;
@@ -61,8 +66,11 @@ impl VerifyingKey {
             Algorithm::MlDsa65 => lattice(mldsa::Set::MlDsa65),
             Algorithm::MlDsa87 => lattice(mldsa::Set::MlDsa87),
             _ => {
-                let (algorithm, given) = (algorithm.name(), bytes.len());
-                return Err(Error::KeyLength { algorithm, given, takes: "no public key to verify with" });
+                let Some(set) = slh_dsa_set(algorithm) else {
+                    let (algorithm, given) = (algorithm.name(), bytes.len());
+                    return Err(Error::KeyLength { algorithm, given, takes: "no public key to verify with" });
+                };
+                slhdsa::PublicKey::new(features, set, bytes).map(VerifyingKey::SlhDsa)
             }
         };
         key.map_err(refusal)
@@ -75,6 +83,7 @@ impl VerifyingKey {
             VerifyingKey::Curve(key) => VerifyingKeyRef::Curve(key),
             VerifyingKey::Rsa(key) => VerifyingKeyRef::Rsa(key),
             VerifyingKey::MlDsa(key) => VerifyingKeyRef::MlDsa(key),
+            VerifyingKey::SlhDsa(key) => VerifyingKeyRef::SlhDsa(key),
         }
     }
 }
@@ -91,6 +100,8 @@ pub enum VerifyingKeyRef<'k> {
     Rsa(&'k rsa::PublicKey),
     /// ML-DSA.
     MlDsa(&'k mldsa::PublicKey),
+    /// SLH-DSA.
+    SlhDsa(&'k slhdsa::PublicKey),
 }
 
 impl<'k> From<&'k VerifyingKey> for VerifyingKeyRef<'k> {
@@ -113,6 +124,7 @@ by_reference! {
     Curve: ecdsa::PublicKey;
     Rsa: rsa::PublicKey;
     MlDsa: mldsa::PublicKey;
+    SlhDsa: slhdsa::PublicKey;
 }
 
 /// A public key to verify with, expanded or not.
@@ -127,7 +139,7 @@ pub(crate) enum VerifyWith<'a> {
 pub(crate) struct Verify<'a> {
     key: VerifyWith<'a>,
     scheme: SignatureScheme,
-    /// The context of ML-DSA.
+    /// The context of ML-DSA or SLH-DSA.
     context: &'a [u8],
     /// The message, or its digest.
     message: &'a [u8],
@@ -156,6 +168,7 @@ impl<'a> Verify<'a> {
             VerifyWith::Key(VerifyingKeyRef::MlDsa(_)) | VerifyWith::MlDsa(..) => {
                 matches!(scheme, SignatureScheme::MlDsa { .. })
             }
+            VerifyWith::Key(VerifyingKeyRef::SlhDsa(_)) => matches!(scheme, SignatureScheme::SlhDsa { .. }),
         };
         if !fits {
             return Err(scheme.other_key());
@@ -163,6 +176,9 @@ impl<'a> Verify<'a> {
         match scheme {
             SignatureScheme::MlDsa { input, .. } => {
                 input.within(context)?;
+            }
+            SignatureScheme::SlhDsa { digest, .. } => {
+                slh_dsa_within(digest, context)?;
             }
             _ if !context.is_empty() => return Err(no_context(context.len())),
             _ => {}
@@ -182,7 +198,7 @@ impl<'a> Verify<'a> {
 /// Returns the refusal of a context for an algorithm that has none.
 #[cold]
 pub(crate) fn no_context(given: usize) -> Error {
-    let takes = "no bytes: of the algorithms here only ML-DSA signs within a context";
+    let takes = "no bytes: of the algorithms here only ML-DSA and SLH-DSA sign within a context";
     Error::Parameter { algorithm: "this signature", name: "context", given: given as u64, takes }
 }
 
@@ -193,6 +209,7 @@ impl Pairs {
             self.verify_ecdsa(works);
             self.verify_rsa(works);
             self.verify_ml_dsa(works);
+            self.verify_slh_dsa(works);
         }
     }
 
@@ -284,9 +301,7 @@ impl Pairs {
                     }
                     None => continue,
                 },
-                VerifyWith::Key(
-                    VerifyingKeyRef::Ed25519(_) | VerifyingKeyRef::Curve(_) | VerifyingKeyRef::Rsa(_),
-                ) => continue,
+                VerifyWith::Key(_) => continue,
             };
             // `Verify::new` has seen that the scheme is one, and that the context fits it.
             let SignatureScheme::MlDsa { input, .. } = work.scheme else { continue };
@@ -296,6 +311,28 @@ impl Pairs {
         }
         if !jobs.is_empty() {
             self.signers.verify(&mut jobs);
+            places
+                .into_iter()
+                .zip(jobs)
+                .for_each(|(place, job)| *place = job.verdict.unwrap_or(Err(PairError::Fault)));
+        }
+    }
+    fn verify_slh_dsa(&self, works: &mut [&mut Verify<'_>]) {
+        let mut jobs = ArrayVec::<_, BATCH>::new();
+        let mut places = ArrayVec::<_, BATCH>::new();
+        for work in works {
+            let (VerifyWith::Key(VerifyingKeyRef::SlhDsa(key)), SignatureScheme::SlhDsa { digest, .. }) =
+                (work.key, work.scheme)
+            else {
+                continue;
+            };
+            // `Verify::new` has seen that the context fits.
+            let Ok(scheme) = slh_dsa_within(digest, work.context) else { continue };
+            jobs.push(slhdsa::VerifyJob::new(key, scheme, work.message, work.signature));
+            places.push(&mut work.result);
+        }
+        if !jobs.is_empty() {
+            self.hash_signers.verify(&mut jobs);
             places
                 .into_iter()
                 .zip(jobs)

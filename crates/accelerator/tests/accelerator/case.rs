@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use millstream_accelerator::{
     Checksum, DecryptionScheme, Key, Operation, SignatureScheme, Unit, VerifyingKey, hash_of, is_long_result,
-    status_of,
+    slh_dsa_set, status_of,
 };
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, Usages};
@@ -19,10 +19,10 @@ use millstream_engines::keywrap::{Form, KeyWrap};
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
 use millstream_publickey::rsa::MAX_PUBLIC_DER;
-use millstream_publickey::{ecdsa, mldsa, mlkem, rsa, x25519};
+use millstream_publickey::{ecdsa, mldsa, mlkem, rsa, slhdsa, x25519};
 use millstream_testkit::{Random, keys};
 
-/// Bytes of the room for a mid-state, or for the long result of a key pair.
+/// Bytes of the room for a mid-state, or for the long result of a key pair, but for signatures of SLH-DSA.
 pub const STATE: usize = 5000;
 const _: () = assert!(STATE > mldsa::MAX_SIGNATURE && STATE > ControlWord::STATE_BYTES as usize);
 
@@ -151,12 +151,22 @@ impl Case {
         is_long_result(self.algorithm, self.opcode)
     }
 
+    /// Returns the bytes of the room for the mid-state or the long result, which are more than that has.
+    pub fn room(&self) -> usize {
+        slh_dsa_set(self.algorithm).map_or(STATE, |set| set.signature_len() + 9)
+    }
+
+    /// Returns true for a signature within a context.
+    fn signs_within(&self) -> bool {
+        mldsa_set(self.algorithm).is_some() || slh_dsa_set(self.algorithm).is_some()
+    }
+
     /// The scheme of a signature.
     pub fn scheme(&self) -> SignatureScheme {
         let hash = || self.hash();
-        if mldsa_set(self.algorithm).is_some() {
+        if self.signs_within() {
             let scheme = SignatureScheme::of_word(self.algorithm, self.hash, self.parameter);
-            return scheme.expect("a scheme of ML-DSA");
+            return scheme.expect("a scheme of ML-DSA or SLH-DSA");
         }
         match (self.algorithm, self.parameter & 0xff) {
             (Algorithm::Ed25519, _) => SignatureScheme::Ed25519,
@@ -302,7 +312,7 @@ impl Room {
             in_place && !matches!(case.opcode, Opcode::Copy | Opcode::CopyChecksum | Opcode::Random);
         let output =
             if in_place { case.source.clone() } else { vec![UNTOUCHED; case.expected_output().len()] };
-        Room { in_place, output, state: vec![UNTOUCHED; STATE] }
+        Room { in_place, output, state: vec![UNTOUCHED; case.room()] }
     }
 }
 
@@ -385,6 +395,7 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
             }
             (Key::Rsa(key), scheme) => Operation::sign_rsa(key, scheme, source, state),
             (Key::MlDsa(key), scheme) => Operation::sign_ml_dsa(key, scheme, &case.iv, source, state),
+            (Key::SlhDsa(key), scheme) => Operation::sign_slh_dsa(key, scheme, &case.iv, source, state),
             (key, _) => panic!("not one to sign with: {key:?}"),
         },
         Opcode::Verify => {
@@ -620,6 +631,10 @@ pub fn answer(case: &mut Case) {
                 let scheme = mldsa::Scheme::Pure(&case.iv);
                 case.state = key.sign_deterministic(scheme, &case.source).expect("a context that fits");
             }
+            Key::SlhDsa(key) => {
+                let scheme = slhdsa::Scheme::Pure(&case.iv);
+                case.state = key.sign_deterministic(scheme, &case.source).expect("a context that fits");
+            }
             key => panic!("not one to sign with: {key:?}"),
         },
         Opcode::Encapsulate => {
@@ -687,6 +702,7 @@ pub fn answer(case: &mut Case) {
                     case.state = key.public_key().as_bytes().to_vec();
                     vec![]
                 }
+                Key::SlhDsa(key) => key.public_key().as_bytes().to_vec(),
                 key => panic!("not a private key: {key:?}"),
             };
         }
@@ -712,6 +728,8 @@ pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
         Xaes256Gcm | Fernet => &[32],
         ChaCha20Poly1305 | Ed25519 | X25519 | P256 | MlDsa44 | MlDsa65 | MlDsa87 => &[32],
         MlKem512 | MlKem768 | MlKem1024 => &[64],
+        // Three seeds, of which a key is made: see `random_case`.
+        SlhDsaSha2_128f => &[48],
         P384 => &[48],
         P521 => &[66],
         DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
@@ -789,6 +807,10 @@ pub fn every_kind() -> Vec<Case> {
         kinds.push(Case { algorithm, ..Case::new("", PublicKey) });
         kinds.push(Case { algorithm, parameter: 1, ..Case::new("", Sign) });
     }
+    // The quickest set. The others have cases of their own: see `hash_signatures.rs`.
+    let algorithm = Algorithm::SlhDsaSha2_128f;
+    kinds.push(Case { algorithm, ..Case::new("", PublicKey) });
+    kinds.push(Case { algorithm, parameter: 1, ..Case::new("", Sign) });
     for case in &mut kinds {
         case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
     }
@@ -836,6 +858,10 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     }
     match case.algorithm {
         Algorithm::P521 => case.key[0] = 0,
+        Algorithm::SlhDsaSha2_128f => {
+            let key = slhdsa::PrivateKey::from_seeds(features(), slhdsa::Set::Sha2_128f, &case.key);
+            case.key = key.expect("three seeds").to_bytes().to_vec();
+        }
         Algorithm::Rsa => {
             case.key = if random.below(4) > 0 { keys::RSA_1024 } else { keys::RSA_2048 }.to_vec()
         }
@@ -843,7 +869,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     }
     random.fill(&mut case.mac_key);
     case.iv = random.bytes(iv_len);
-    if mldsa_set(case.algorithm).is_some() && case.opcode == Opcode::Sign {
+    if case.signs_within() && case.opcode == Opcode::Sign {
         let context_len = [0, 0, 1, 64, 65, 255][random.below(6)];
         case.iv = random.bytes(context_len);
     }
@@ -855,7 +881,7 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
         Opcode::Agree | Opcode::Decapsulate => 32,
         Opcode::PublicKey | Opcode::Encapsulate => 0,
         Opcode::Sign if case.algorithm == Algorithm::Ed25519 => len.min(1024),
-        Opcode::Sign if mldsa_set(case.algorithm).is_some() => len.min(1024),
+        Opcode::Sign if case.signs_within() => len.min(1024),
         Opcode::Sign if case.algorithm == Algorithm::Rsa && case.hash != Algorithm::None => 48,
         Opcode::Sign => len.min(66),
         Opcode::Decrypt => len.min(20),

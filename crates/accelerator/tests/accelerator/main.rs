@@ -4,6 +4,7 @@
 mod alike;
 mod case;
 mod grants;
+mod hash_signatures;
 mod kinds;
 mod lattices;
 mod miri;

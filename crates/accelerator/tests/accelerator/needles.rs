@@ -60,10 +60,10 @@ impl Needles {
         for part in secret_parts(algorithm, key) {
             self.add(&format!("{what}: key"), part);
         }
-        // A key of RSA is made of nothing but its numbers, of which some are public; those on lattices lie elsewhere, and their places tell
-        // where.
-        let on_lattices = algorithm.name().starts_with("ml-");
-        if algorithm == Algorithm::Rsa || on_lattices {
+        // A key of RSA is made of nothing but its numbers, of which some are public; those on lattices and on hashes lie elsewhere, and their places
+        // tell where.
+        let elsewhere = ["ml-", "slh-"].iter().any(|begin| algorithm.name().starts_with(begin));
+        if algorithm == Algorithm::Rsa || elsewhere {
             return;
         }
         self.names.push(format!("{what}: expanded"));
@@ -119,6 +119,10 @@ fn is_like_no_other(window: u64, other: u64) -> bool {
 
 /// Returns the bytes of a key that are secret. Those of RSA come after the public exponent, from where numbers begin at any byte.
 fn secret_parts(algorithm: Algorithm, key: &[u8]) -> Vec<&[u8]> {
+    // The second half of a key of SLH-DSA is the public one.
+    if algorithm.name().starts_with("slh-") {
+        return vec![&key[..key.len() / 2]];
+    }
     if algorithm != Algorithm::Rsa {
         return vec![key];
     }

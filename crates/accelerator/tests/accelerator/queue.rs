@@ -12,7 +12,7 @@ use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, STATE, UNTOUCHED, features, not_so_random};
+use crate::case::{Case, UNTOUCHED, features, not_so_random};
 
 pub type Memory = Arc<[Word]>;
 
@@ -280,7 +280,8 @@ impl<A: Arena> Layout<A> {
             expected.push((word.state, case.state.clone()));
         }
         if case.is_long() {
-            (word.destination, word.mac_key_len) = (self.put(&[UNTOUCHED; STATE]), STATE as u16);
+            let room = case.room();
+            (word.destination, word.mac_key_len) = (self.put(&vec![UNTOUCHED; room]), room as u16);
             if case.status == Status::Ok {
                 expected.push((word.destination, case.state.clone()));
             }

@@ -1020,6 +1020,7 @@ fn nothing_is_left_out() {
         private_keys(),
         crate::pairs::cases(),
         crate::lattices::cases(),
+        crate::hash_signatures::cases(),
         random_bytes(),
     ];
     let all = || suites.iter().flatten();

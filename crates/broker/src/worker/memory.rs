@@ -109,6 +109,14 @@ unsafe impl Arena for SharedArena {
         self.hand.is_gone()
     }
 
+    /// The time of a signature on hashes is not that of the client's memory.
+    #[inline]
+    fn rest(&self) {
+        if let Some(page) = &self.hand.page {
+            progress::leave(page);
+        }
+    }
+
     /// An arena that is gone reads as zeros.
     #[inline]
     fn read(&self, at: u32, out: &mut [u8]) {
@@ -303,10 +311,14 @@ mod tests {
         assert_eq!((out, arena.len(), arena.exclusive(), arena.is_gone()), ([7; 4000], 5000, false, false));
         let shown = || [PROGRESS_WORDS_OF, PROGRESS_TOUCHES].map(|word| page[word].load(Ordering::Relaxed));
         assert_eq!(shown(), [7, 2]);
+        arena.rest();
+        assert_eq!(shown(), [0, 2], "what takes long now is not the memory");
+        arena.write(0, &[7]);
+        assert_eq!(shown(), [7, 3]);
         state[0].store(STATE_REVOKED, Ordering::Relaxed);
         arena.write(1000, &[8; 4000]);
         arena.read(1000, &mut out);
-        assert_eq!((out, arena.is_gone(), shown()), ([0; 4000], true, [7, 2]));
+        assert_eq!((out, arena.is_gone(), shown()), ([0; 4000], true, [7, 3]));
         arena.mapping.read(1000, &mut out);
         assert_eq!(out, [7; 4000]);
     }

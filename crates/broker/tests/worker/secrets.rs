@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use libtest_mimic::Trial;
-use millstream_accelerator::{given_by, hash_of};
+use millstream_accelerator::{PublicKeyError, Random, generate_key, given_by, hash_of, slh_dsa_set};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Padding, Scheme, Status};
 use millstream_protocol::Grant;
@@ -43,6 +43,15 @@ fn random(len: usize) -> Vec<u8> {
     bytes
 }
 
+struct System;
+
+impl Random for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PublicKeyError> {
+        bytes.copy_from_slice(&random(bytes.len()));
+        Ok(())
+    }
+}
+
 /// Returns every algorithm with a key, and the lengths of keys that make a difference. Keys of fewer than 16
 /// bytes are not looked for, because too many other bytes are like them.
 fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
@@ -63,6 +72,9 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
             Algorithm::P384 => &[48],
             Algorithm::P521 => &[66],
             Algorithm::Rsa => const { &[RSA_1024.len()] },
+            // One of the twelve sets stands for all.
+            Algorithm::SlhDsaSha2_128f => &[64],
+            algorithm if slh_dsa_set(algorithm).is_some() => &[],
             Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => &[16, 24],
             Algorithm::KasumiF8 | Algorithm::KasumiF9 => &[16],
             Algorithm::Sm4Ecb | Algorithm::Sm4Cbc | Algorithm::Sm4Ctr => &[16],
@@ -75,6 +87,11 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
         let algorithm = *algorithm;
         lens(algorithm).iter().map(move |len| match algorithm {
             Algorithm::Rsa => (algorithm, RSA_1024.to_vec()),
+            // The root of a key must be that of its seeds.
+            Algorithm::SlhDsaSha2_128f => {
+                let key = generate_key(Features::hardware(), algorithm, *len, &mut System);
+                (algorithm, key.unwrap().to_vec())
+            }
             // Above it there is no scalar.
             Algorithm::P521 => (algorithm, [&[0][..], &random(*len - 1)].concat()),
             _ => (algorithm, random(*len)),
@@ -120,7 +137,7 @@ fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
             let parameter = Scheme::of(Padding::Pkcs1).to_bits();
             ControlWord { parameter, mac: 0, destination: DESTINATION, mac_key_len: 128, ..signed }
         }
-        MlDsa44 | MlDsa65 | MlDsa87 => ControlWord {
+        MlDsa44 | MlDsa65 | MlDsa87 | SlhDsaSha2_128f => ControlWord {
             opcode: Opcode::Sign as u8,
             source_len: 32,
             flags: 0,

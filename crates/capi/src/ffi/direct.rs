@@ -79,8 +79,8 @@ pub const MILLSTREAM_ML_DSA_MESSAGE: u32 = 0;
 /// The input of ML-DSA is a message's representative mu of 64 bytes, which has the context in it: for millstream_scheme_ml_dsa().
 pub const MILLSTREAM_ML_DSA_REPRESENTATIVE: u32 = 255;
 
-/// Returns the scheme of ML-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, or the number of the function
-/// that made the digest of HashML-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
+/// Returns the scheme of ML-DSA or SLH-DSA for an input: MILLSTREAM_ML_DSA_MESSAGE, MILLSTREAM_ML_DSA_REPRESENTATIVE, which SLH-DSA does not take, or
+/// the number of the function that made the digest of HashML-DSA or HashSLH-DSA, which is the last one of its object identifier below 2.16.840.1.101.3.4.2: 1 for SHA-256, 2 for
 /// SHA-384, 3 for SHA-512, 12 for SHAKE256. If `deterministic` is not 0, the signature depends on no random bytes. Returns UINT32_MAX for
 /// another number, which no operation takes.
 #[unsafe(no_mangle)]
@@ -94,8 +94,8 @@ pub extern "C" fn millstream_scheme_ml_dsa(input: u32, deterministic: u32) -> u3
 }
 
 /// Verifies a signature over a message, under MILLSTREAM_ALGORITHM_ED25519 with `hash` and `scheme` 0, or over the digest that `hash` made. `algorithm` is that
-/// of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, or 1312, 1952 or 2592 bytes of ML-DSA, which has a scheme of
-/// millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
+/// of the public key: 32 bytes of Ed25519, a point of a curve, DER of an RSAPublicKey, 1312, 1952 or 2592 bytes of ML-DSA, or 32, 48 or 64 bytes of
+/// SLH-DSA. Both have a scheme of millstream_scheme_ml_dsa() and no hash. It takes a time that depends on what it is given.
 ///
 /// Fails with MILLSTREAM_STATUS_AUTHENTICATION where the signature does not verify, MILLSTREAM_STATUS_DATA_LENGTH or
 /// MILLSTREAM_STATUS_PARAMETER (the public key is none, or not one that verifies so), MILLSTREAM_STATUS_KEY_LENGTH (the algorithm has no signatures),
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn millstream_verify_signature(
     })
 }
 
-/// Verifies a signature of ML-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
+/// Verifies a signature of ML-DSA or SLH-DSA within a context of at most 255 bytes, as millstream_verify_signature(). `scheme` is one of
 /// millstream_scheme_ml_dsa().
 ///
 /// Fails as millstream_verify_signature(), and with MILLSTREAM_STATUS_PARAMETER for a longer context, or one beside a representative.

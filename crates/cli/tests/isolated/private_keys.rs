@@ -4,7 +4,7 @@ use millstream::cwq::{Algorithm, Status};
 use millstream::hash::Hash;
 use millstream::isolated::{Accelerator, Attach, AttachError, Exportable, ServiceRefusal};
 use millstream::publickey::ecdsa::Curve;
-use millstream::publickey::{ecdsa, ed25519, mldsa, mlkem, rsa, x25519};
+use millstream::publickey::{ecdsa, ed25519, mldsa, mlkem, rsa, slhdsa, x25519};
 use millstream::queue::{Queue, Request};
 use millstream::{MlDsaInput, SignatureScheme};
 
@@ -122,6 +122,50 @@ fn curves_and_rsa_work_where_nobody_sees_them() {
         }
     }
     assert!(accelerator.export_key(generated).is_err());
+}
+
+/// Generated and imported keys on hashes sign in a worker, which verifies too, and computes nothing of what does not fit.
+#[test]
+fn hashes_sign_where_nobody_sees_them() {
+    let service = Service::with(&[PRIVATE, "1"]);
+    let (accelerator, features) = (attach(&service).unwrap(), millstream::features().unwrap());
+    let (mut queue, set) = (accelerator.queue().unwrap(), slhdsa::Set::Sha2_128f);
+    let algorithm = Algorithm::SlhDsaSha2_128f;
+    let filled = |queue: &Queue, bytes: &[u8]| {
+        let mut buffer = queue.buffer(bytes.len()).unwrap();
+        buffer.copy_from_slice(bytes);
+        buffer
+    };
+    let known = slhdsa::PrivateKey::from_seeds(features, set, &[7; 48]).unwrap();
+    let imported = accelerator.import_key(algorithm, &known.to_bytes(), Exportable::No).unwrap();
+    let generated = accelerator.generate_key(algorithm, 64, Exportable::No).unwrap();
+    for key in [imported, generated] {
+        queue.submit(Request::public_key(key)).unwrap();
+        let public = queue.wait().unwrap().tag().to_vec();
+        assert_eq!(public == known.public_key().as_bytes(), key == imported);
+        let public = slhdsa::PublicKey::new(features, set, &public).unwrap();
+        let mut signatures = vec![];
+        for deterministic in [true, false] {
+            let scheme = SignatureScheme::SlhDsa { digest: None, deterministic };
+            let (message, place) = (filled(&queue, b"message"), queue.buffer(set.signature_len()).unwrap());
+            let signature = long(&mut queue, Request::sign_slh_dsa(key, scheme, b"context", message, place));
+            public.verify_by(slhdsa::Scheme::Pure(b"context"), b"message", &signature).unwrap();
+            let message = filled(&queue, b"message");
+            let verify = Request::verify_signature(algorithm, public.as_bytes(), scheme, message, &signature);
+            queue.submit(verify.within(b"context")).unwrap();
+            queue.wait().unwrap().check().unwrap();
+            signatures.push(signature);
+        }
+        assert_ne!(signatures[0], signatures[1], "random bytes hedge one of them");
+    }
+    let scheme = SignatureScheme::SlhDsa { digest: None, deterministic: true };
+    let (message, place) = (filled(&queue, b"message"), queue.buffer(set.signature_len() - 1).unwrap());
+    queue.submit(Request::sign_slh_dsa(imported, scheme, b"", message, place)).unwrap();
+    let done = queue.wait().unwrap();
+    assert_eq!(done.result, Err(Status::DataLength));
+    let mut wrong = known.to_bytes();
+    wrong[63] ^= 1;
+    assert!(accelerator.import_key(algorithm, &wrong, Exportable::No).is_err());
 }
 
 /// Generated and imported keys on lattices: what they sign and decapsulate is what other keys of this process find right.

@@ -369,7 +369,7 @@ impl<'a> Request<'a> {
     }
 
     /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::sign_rsa`], and those
-    /// of ML-DSA [`Request::sign_ml_dsa`].
+    /// of ML-DSA and SLH-DSA [`Request::sign_ml_dsa`] and [`Request::sign_slh_dsa`].
     ///
     /// ```
     /// use millstream::SignatureScheme;
@@ -448,7 +448,47 @@ impl<'a> Request<'a> {
         Request::sign_with(key, scheme, source).answered_in(signature).within(context)
     }
 
-    /// Sets the context of a signature of ML-DSA (FIPS 204 §5.2), which has 0 to 255 bytes.
+    /// Signs `source` with SLH-DSA, within a context of 0 to 255 bytes, to the front of `signature`, which has at least 7856 to 49,856 bytes by the parameter
+    /// set: [`Done::value`](super::Done::value) is the signature's length. The scheme says whether `source` is a message of at most 64 KiB, or a digest. A
+    /// signature takes milliseconds with the sets `f`, and some twenty times as long with the sets `s`; other words of the queue wait behind it.
+    ///
+    /// ```
+    /// use millstream::SignatureScheme;
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::publickey::slhdsa::{PrivateKey, Set};
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let (features, set) = (millstream::features()?, Set::Sha2_128f);
+    /// let mut queue = Queue::inline(features, Config::default())?;
+    /// let private = PrivateKey::from_seeds(features, set, &[7; 48])?;
+    /// let key = queue.import_key(Algorithm::SlhDsaSha2_128f, &private.to_bytes())?;
+    /// let scheme = SignatureScheme::SlhDsa { digest: None, deterministic: false };
+    /// let mut message = queue.buffer(5)?;
+    /// message.copy_from_slice(b"hello");
+    /// let place = queue.buffer(set.signature_len())?;
+    /// queue.submit(Request::sign_slh_dsa(key, scheme, b"a context", message, place))?;
+    /// let done = queue.wait().unwrap();
+    /// done.check()?;
+    /// let (message, signature) = (done.buffers.source.unwrap(), done.buffers.destination.unwrap());
+    ///
+    /// queue.submit(Request::public_key(key))?;
+    /// let public = queue.wait().unwrap().tag().to_vec();
+    /// let verify = Request::verify_signature(Algorithm::SlhDsaSha2_128f, &public, scheme, message, &signature);
+    /// queue.submit(verify.within(b"a context"))?;
+    /// queue.wait().unwrap().check()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign_slh_dsa(
+        key: impl Into<RequestKey<'a>>,
+        scheme: SignatureScheme,
+        context: &'a [u8],
+        source: Buffer,
+        signature: Buffer,
+    ) -> Self {
+        Request::sign_with(key, scheme, source).answered_in(signature).within(context)
+    }
+
+    /// Sets the context of a signature of ML-DSA (FIPS 204 §5.2) or SLH-DSA (FIPS 205 §10.2), which has 0 to 255 bytes.
     pub fn within(self, context: &'a [u8]) -> Self {
         self.with_iv(context)
     }
@@ -504,7 +544,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Verifies a signature over `source`: a message under Ed25519 and ML-DSA ([`Request::within`] sets its context), else its digest. The public key, as [`VerifyingKey::new`](millstream_accelerator::VerifyingKey::new) takes it, goes with the
+    /// Verifies a signature over `source`: a message under Ed25519, ML-DSA and SLH-DSA ([`Request::within`] sets its context), else its digest. The public key, as [`VerifyingKey::new`](millstream_accelerator::VerifyingKey::new) takes it, goes with the
     /// request. A signature that does not verify ends with [`Status::Authentication`](millstream_cwq::Status::Authentication).
     pub fn verify_signature(
         algorithm: Algorithm,
@@ -746,7 +786,7 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9, or the context of ML-DSA.
+    /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9, or the context of ML-DSA or SLH-DSA.
     #[inline(always)]
     pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
         self.parameters.iv = iv;

@@ -1,5 +1,6 @@
 //! Keys of tokens in a worker: their kinds, their attributes, and the algorithms of slots that take them.
 
+use millstream_accelerator::slh_dsa_set;
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, Usages};
 use millstream_files::key::{Form, Key, Kind};
@@ -74,10 +75,6 @@ pub(super) fn generate(
         return bare_secret(asked, key.secret(), true);
     }
     let kind = Kind::named(&asked.kind).ok_or(KeyRefusal::Attributes)?;
-    // No algorithm of a worker takes such keys. They may be kept here, and a key that nobody has outside would be of no use.
-    if matches!(kind, Kind::SlhDsa(_)) {
-        return Err(KeyRefusal::Algorithm);
-    }
     described(features, asked, &made(kind, (bits != 0).then_some(bits as usize))?, true)
 }
 
@@ -233,6 +230,7 @@ fn takes(algorithm: Algorithm, kind: &str) -> bool {
         X25519 => "x25519",
         Rsa => "rsa",
         MlKem512 | MlKem768 | MlKem1024 | MlDsa44 | MlDsa65 | MlDsa87 => algorithm.name(),
+        _ if slh_dsa_set(algorithm).is_some() => algorithm.name(),
         _ => return false,
     };
     kinds == kind
@@ -263,17 +261,6 @@ mod tests {
         for kind in Kind::ALL {
             let asked = Attributes { label: "k".into(), kind: kind.name().into(), ..Attributes::default() };
             let bits = if kind == Kind::Rsa { 2048 } else { 0 };
-            if matches!(kind, Kind::SlhDsa(_)) {
-                assert_eq!(generate(features, &asked, 0).unwrap_err(), KeyRefusal::Algorithm);
-                let key = Key::generate(features, kind, None).unwrap();
-                let (kept, secret) = import(features, &asked, key.secret()).unwrap();
-                assert_eq!((&secret[..], kept.usages), (key.secret(), usage::SIGN | usage::VERIFY));
-                assert!(
-                    (0..=u8::MAX).all(|code| slot_usages(&kept, code, 0).is_err()),
-                    "{kind} is kept only"
-                );
-                continue;
-            }
             let (made, secret) = generate(features, &asked, bits).unwrap();
             assert!(made.never_outside && made.usages == usage::of_kind(kind.name()) && made.bits > 0);
             assert_eq!(made.public_key.is_empty(), !kind.is_pair());

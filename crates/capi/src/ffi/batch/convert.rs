@@ -30,7 +30,7 @@ pub(super) unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Res
             Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
             Kind::Sign | Kind::Agree | Kind::PublicKey | Kind::Decapsulate => private(of, kind, list),
-            Kind::SignMlDsa => sign_ml_dsa(of, list),
+            Kind::SignMlDsa | Kind::SignSlhDsa => sign_long(of, kind, list),
             Kind::Encapsulate => encapsulate(of, list),
             Kind::SignRsa | Kind::DecryptRsa | Kind::PublicKeyRsa => rsa(of, kind, list),
             Kind::Random => random(of, list),
@@ -300,17 +300,26 @@ unsafe fn private<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> 
 }
 
 #[inline(never)]
-unsafe fn sign_ml_dsa<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
+unsafe fn sign_long<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     let read = Read::of(of)?;
     // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
     let key: &Key = unsafe { object("key", of.key)? };
     let needed = given_by(key.algorithm(), cwq::Opcode::Sign) as usize;
-    let (key, scheme) = (key.ml_dsa()?, of_pair(key.algorithm(), of.algorithm, of.scheme)?);
+    // A key of another kind is refused before its scheme.
+    if kind == Kind::SignMlDsa {
+        key.ml_dsa().map(drop)?
+    } else {
+        key.slh_dsa().map(drop)?
+    }
+    let scheme = of_pair(key.algorithm(), of.algorithm, of.scheme)?;
     let place = tag_room(of, needed, &read, None)?;
     // SAFETY: as the caller says, and what is written lies apart from what is read.
     let (context, input, place) = unsafe { (read.iv.get(), read.input.get(), place.get()) };
-    list.push(Inner::sign_ml_dsa(key, scheme, context, input, place));
+    list.push(match kind {
+        Kind::SignMlDsa => Inner::sign_ml_dsa(key.ml_dsa()?, scheme, context, input, place),
+        _ => Inner::sign_slh_dsa(key.slh_dsa()?, scheme, context, input, place),
+    });
     Ok(())
 }
 

@@ -97,7 +97,14 @@ unsafe fn run<'a>(
 #[inline(always)]
 unsafe fn take_over(operation: &mut Operation, done: &Inner<'_>) -> Result<(), Failure> {
     operation.value = done.value();
-    let long = [Kind::PartialDigest, Kind::SignRsa, Kind::DecryptRsa, Kind::PublicKeyRsa, Kind::SignMlDsa];
+    let long = [
+        Kind::PartialDigest,
+        Kind::SignRsa,
+        Kind::DecryptRsa,
+        Kind::PublicKeyRsa,
+        Kind::SignMlDsa,
+        Kind::SignSlhDsa,
+    ];
     if long.map(|kind| kind as u32).contains(&operation.kind.0) {
         operation.tag_length = done.value() as usize;
         return Ok(());

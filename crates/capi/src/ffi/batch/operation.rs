@@ -75,6 +75,9 @@ pub enum Kind {
     /// Gets the shared secret from the input, a ciphertext, with `key`, a private one of ML-KEM; the tag is the secret. A ciphertext that was not
     /// made for the key gives a secret that nobody else knows.
     Decapsulate = 25,
+    /// Signs the input with `key`, a private one of SLH-DSA, as MILLSTREAM_KIND_SIGN_ML_DSA does, but there are no representatives. A signature takes
+    /// milliseconds with the sets f, and some twenty times as long with the sets s.
+    SignSlhDsa = 26,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -83,7 +86,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 27] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -110,6 +113,7 @@ const KINDS: [Kind; 26] = [
     Kind::SignMlDsa,
     Kind::Encapsulate,
     Kind::Decapsulate,
+    Kind::SignSlhDsa,
 ];
 
 impl KindCode {
@@ -141,7 +145,7 @@ pub struct Operation {
     pub output: *mut u8,
     /// Bytes of input, and of output.
     pub length: usize,
-    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
+    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA or SLH-DSA.
     pub iv: *const u8,
     /// Bytes of the initialisation vector.
     pub iv_length: usize,

@@ -150,7 +150,7 @@ pub(super) unsafe fn submit(queue: &mut Queue, of: &Request) -> Result<u64, Fail
                 to.output(|destination| Inner::public_key_rsa(key, destination))
             }
             Kind::Random => to.output(Inner::random),
-            Kind::SignMlDsa => {
+            Kind::SignMlDsa | Kind::SignSlhDsa => {
                 let key = key(of.key)?;
                 let scheme = of_pair(key.algorithm(), of.algorithm, of.scheme)?;
                 to.two_rarely(|source, destination| Inner::sign_ml_dsa(key, scheme, iv, source, destination))

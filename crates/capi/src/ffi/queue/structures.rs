@@ -66,7 +66,7 @@ pub struct Request {
     pub more: *const *mut Buffer,
     /// The number of those buffers, at most 63.
     pub more_count: usize,
-    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA.
+    /// Initialisation vector, first counter block, tweak, or nonce; the context of ML-DSA or SLH-DSA.
     pub iv: *const u8,
     /// Bytes of the initialisation vector, at most 255.
     pub iv_length: usize,

@@ -73,7 +73,7 @@ impl ServiceKey {
     }
 
     /// Signs the digest of a message with a private key by a scheme; under [`SignatureScheme::Ed25519`] the message itself, and under
-    /// [`SignatureScheme::MlDsa`] what it says, without a context.
+    /// [`SignatureScheme::MlDsa`] and [`SignatureScheme::SlhDsa`] what they say, without a context.
     ///
     /// # Errors
     /// [`ServiceKeyError`]; [`Status::Parameter`] for a scheme of other keys, [`Status::DataLength`] for a digest that the scheme does not take.
@@ -81,7 +81,7 @@ impl ServiceKey {
         self.sign_within(scheme, &[], digest)
     }
 
-    /// Signs with ML-DSA within a context of 0 to 255 bytes (FIPS 204 §5.2 and §5.4), else as [`ServiceKey::sign_with`].
+    /// Signs with ML-DSA or SLH-DSA within a context of 0 to 255 bytes (FIPS 204 §5.2 and §5.4, FIPS 205 §10.2), else as [`ServiceKey::sign_with`].
     ///
     /// # Errors
     /// Those of [`ServiceKey::sign_with`]; [`Status::Parameter`] for a context beside a representative, [`Status::Reserved`] for one of
@@ -167,7 +167,8 @@ impl ServiceKey {
     }
 
     /// Returns the public key that belongs to a private one: 32 bytes of Curve25519, a point of another curve (SEC 1 §2.3.3, uncompressed), the DER of an
-    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), or the encoding of ML-KEM (FIPS 203 §7.1) or ML-DSA (FIPS 204 §7.2).
+    /// `RSAPublicKey` (RFC 8017 appendix A.1.1), or the encoding of ML-KEM (FIPS 203 §7.1), ML-DSA (FIPS 204 §7.2) or SLH-DSA
+    /// (FIPS 205 §9.1).
     ///
     /// # Errors
     /// [`ServiceKeyError`].
