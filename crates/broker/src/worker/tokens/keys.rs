@@ -169,7 +169,7 @@ pub(super) fn altered(is: &Attributes, asked: &Attributes) -> Result<Attributes,
         others: asked.others.clone(),
         ..is.clone()
     };
-    // What is no key here has no usages here, whatever a program says that a public key is for.
+    // A worker does nothing with such objects, so they have no usages, whatever a program says that a public key is for.
     if is_kept_only(&is.kind) {
         return Ok(named);
     }
