@@ -1,8 +1,6 @@
 //! ML-DSA, SLH-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
 //! between it and OpenSSL 4, which has its own. Keys of tokens sign and decapsulate for a program on PKCS #11, and OpenSSL 4 is the other side.
 
-use std::path::Path;
-
 use millstream_tests::tokens::{PIN, module};
 use millstream_tests::{
     OpenSsl, Place, Provider, Service, Side, Tokens, bytes, python_pkcs11, run, with_each_openssl,
@@ -195,8 +193,7 @@ fn forms_of_private_keys() {
                 assert_eq!(place.read("theirs.der").len(), len, "{name} {form}");
             }
             let ours = Shell::new(&old, &place, &format!("{name}-{form}"), Provider::Millstream);
-            let line = format!("{family}.output_formats = {form}\n");
-            add_to_provider(ours.side.configuration(), &line);
+            ours.side.configure(&format!("{family}.output_formats = {form}"));
             ours.good("pkey -inform DER -in theirs.der -outform DER -out ours.der");
             assert_eq!(place.read("ours.der"), place.read("theirs.der"), "{name} {form}");
             // A key without a seed is the same key.
@@ -239,12 +236,4 @@ fn keys_of_tokens() {
             assert!(listed.contains(&name.to_lowercase()), "{listed}");
         }
     }
-}
-
-/// Adds a line to the section of Millstream's provider.
-fn add_to_provider(configuration: &Path, line: &str) {
-    let text = std::fs::read_to_string(configuration).expect("the file is there");
-    let at = text.find("module = ").expect("the provider's section names its module");
-    let text = format!("{}{line}{}", &text[..at], &text[at..]);
-    std::fs::write(configuration, text).expect("the file is written");
 }
