@@ -1,4 +1,5 @@
-//! Key pairs of EC and RSA in a service, through OpenSSL's functions: each operation beside the default provider's with the same key.
+//! Key pairs of EC, RSA and ML-DSA in a service, through OpenSSL's functions: each operation beside the default provider's with the same
+//! key, or, for ML-DSA, which OpenSSL 3.0 lacks, beside the library's own.
 //!
 //! libcrypto is loaded into this process, so the test runs itself again for other versions.
 
@@ -8,11 +9,12 @@ mod pkeys;
 mod support;
 mod under;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::process::Command;
 
+use millstream::publickey::mldsa::{PrivateKey, Scheme, Set};
 use millstream_tests::OpenSsl;
-use pkeys::{Key, Operation, PAIR};
+use pkeys::{Key, Operation, PAIR, Signing};
 use support::{Library, Param};
 use under::Under;
 
@@ -100,6 +102,11 @@ fn with_the_systems() {
     imported(&under, &theirs);
     made(&under, &theirs);
     lacking(&under, &theirs);
+    for set in
+        [(Set::MlDsa44, c"ML-DSA-44", 17), (Set::MlDsa65, c"ML-DSA-65", 18), (Set::MlDsa87, c"ML-DSA-87", 19)]
+    {
+        ml_dsa(&under, set);
+    }
 }
 
 fn curves(under: &Under, theirs: &Library, curve: &'static CStr) {
@@ -227,4 +234,99 @@ fn lacking(under: &Under, theirs: &Library) {
         let signature = made.sign(ours, Some(c"SHA256"), &[], MESSAGE).unwrap();
         assert!(made.verify(ours, Some(c"SHA256"), &[], MESSAGE, &signature).unwrap(), "{name:?}");
     }
+}
+
+/// Returns the bytes of a value of DER, behind its tag and length.
+fn der(tag: u8, value: &[u8]) -> Vec<u8> {
+    let len = match value.len() {
+        len @ ..0x80 => vec![len as u8],
+        len => vec![0x82, (len >> 8) as u8, len as u8],
+    };
+    [&[tag], &len[..], value].concat()
+}
+
+/// Keys of ML-DSA in each form that files have (RFC 9881 §6), which the service takes, and what it signs with them.
+fn ml_dsa(under: &Under, (set, name, number): (Set, &'static CStr, u8)) {
+    let ours = &under.library;
+    let features = millstream::features().unwrap();
+    let known = PrivateKey::new(features, set, &[7; 32]).unwrap();
+    let expanded = known.to_expanded();
+    let algorithm = der(0x30, &[6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, number]);
+    let file = |choice: &[u8]| der(0x30, &[&[2, 1, 0], &algorithm[..], &der(4, choice)].concat());
+    let both = |expanded: &[u8]| der(0x30, &[der(4, &[7; 32]), der(4, expanded)].concat());
+    for form in [der(0x80, &[7; 32]), der(4, &expanded), both(&expanded)] {
+        let key = Key::decode(ours, true, &file(&form)).unwrap();
+        assert_eq!(key.provider(), "millstream", "{name:?}");
+        assert_eq!(key.octets(c"pub").unwrap(), known.public_key().as_bytes(), "{name:?}");
+        assert!(under.keys().iter().sum::<u64>() >= 1, "{name:?}: the key is in the service");
+        signs_as_the_library(ours, &key, &known);
+        // The private part does not come out.
+        let refused = key.encode(true).unwrap_err();
+        assert!(refused.detail.contains("does not give it out"), "{refused:?}");
+        assert!(
+            key.octets(c"priv").unwrap_or_default().is_empty()
+                && key.octets(c"seed").unwrap_or_default().is_empty()
+        );
+        assert_eq!(key.checks(ours).map(|said| said == 1)[..3], [true; 3], "{name:?}");
+    }
+    // A seed and an expanded key that are not the same key, one that is broken, and lengths that no key has.
+    let other = PrivateKey::new(features, set, &[8; 32]).unwrap().to_expanded();
+    let mut broken = expanded.clone();
+    broken[200] ^= 1;
+    for form in [both(&other), both(&broken), der(4, &broken), der(0x80, &[7; 31]), der(4, &[7; 32])] {
+        assert!(Key::decode(ours, true, &file(&form)).is_err(), "{name:?}");
+    }
+    // Keys of numbers that a program has, and keys that the service makes.
+    let (mut seed, mut private) = ([7; 32].to_vec(), expanded.to_vec());
+    for given in [Param::octets(c"seed", &mut seed), Param::octets(c"priv", &mut private)] {
+        let key = Key::import(ours, name, PAIR, &[given]).unwrap();
+        signs_as_the_library(ours, &key, &known);
+    }
+    let made = Key::generate(ours, name, &[]).unwrap();
+    assert!(made.encode(true).is_err(), "{name:?}");
+    let public = Key::public(ours, name, &made.octets(c"pub").unwrap()).unwrap();
+    let signature = made.sign(ours, None, &[], MESSAGE).unwrap();
+    assert!(public.verify(ours, None, &[], MESSAGE, &signature).unwrap(), "{name:?}");
+    let made = Key::generate(ours, name, &[Param::octets(c"seed", &mut seed)]).unwrap();
+    signs_as_the_library(ours, &made, &known);
+}
+
+/// Requires that the signatures of a key in the service are those of the library: of short and of long messages, within a context, in
+/// pieces, of encoded messages and of representatives.
+#[track_caller]
+fn signs_as_the_library(ours: &Library, key: &Key, known: &PrivateKey) {
+    let (mut one, mut zero): (c_int, c_int) = (1, 0);
+    let mut context = b"a context".to_vec();
+    let public = known.public_key();
+    for message in [MESSAGE, &[], &vec![9; 100_000][..]] {
+        let params = [Param::octets(c"context-string", &mut context), Param::int(c"deterministic", &mut one)];
+        let expected = known.sign_deterministic(Scheme::Pure(b"a context"), message).unwrap();
+        assert_eq!(key.sign(ours, None, &params, message).unwrap(), expected);
+        let signer = Signing::new(key, ours, None).unwrap();
+        signer.set(&params).unwrap();
+        for piece in message.chunks(3000) {
+            signer.update(piece).unwrap();
+        }
+        assert_eq!(signer.finish(expected.len()).unwrap(), expected, "in pieces");
+        // Without a choice random bytes hedge signatures.
+        let signatures = [(); 2].map(|()| key.sign(ours, None, &[], message).unwrap());
+        assert_ne!(signatures[0], signatures[1]);
+        for signature in signatures {
+            public.verify(message, &signature).unwrap();
+            assert!(key.verify(ours, None, &[], message, &signature).unwrap());
+            assert!(!key.verify(ours, None, &[], b"another", &signature).unwrap());
+        }
+    }
+    let expected = known.sign_deterministic(Scheme::Pure(&[]), MESSAGE).unwrap();
+    let encoded = [&[0, 0], MESSAGE].concat();
+    let params = [Param::int(c"deterministic", &mut one), Param::int(c"message-encoding", &mut zero)];
+    assert_eq!(key.sign(ours, None, &params, &encoded).unwrap(), expected);
+    let mu = public.representative(Scheme::Pure(&[]), MESSAGE).unwrap();
+    let mut is_mu: c_int = 1;
+    let params = [Param::int(c"deterministic", &mut one), Param::int(c"mu", &mut is_mu)];
+    assert_eq!(key.sign(ours, None, &params, &mu).unwrap(), expected);
+    assert!(key.sign(ours, None, &params, &mu[1..]).is_err(), "a representative has 64 bytes");
+    // The service draws the random bytes itself.
+    let refused = key.sign(ours, None, &[Param::octets(c"test-entropy", &mut [7; 32])], MESSAGE).unwrap_err();
+    assert!(refused.detail.contains("millstream.isolated=no"), "{refused:?}");
 }

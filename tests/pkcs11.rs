@@ -165,9 +165,8 @@ fn over_the_service() {
     tokens.place.write("text", "keys that stay");
     for (label, id, mechanism) in [("rsa", "01", "SHA256-RSA-PKCS"), ("p256", "02", "ECDSA-SHA256")] {
         tokens.millstream(&format!("key public -T web -K {label} --pin-file pin -o {label}.pub"));
-        let before = tokens.operations();
-        tool_of_opensc(&tokens, &format!("--sign -m {mechanism} --id {id} -i text -o signature -f openssl"));
-        assert_eq!(tokens.operations(), before + 1, "the service signed");
+        let sign = format!("--sign -m {mechanism} --id {id} -i text -o signature -f openssl");
+        tokens.computes(1, || tool_of_opensc(&tokens, &sign));
         let verify = format!("dgst -sha256 -verify {label}.pub -signature signature text");
         assert_eq!(openssl(&tokens, &verify), "Verified OK\n", "{mechanism}");
     }
@@ -190,9 +189,7 @@ fn over_the_service() {
         run(command.env("GNUTLS_PIN", PIN), b"").text()
     };
     assert!(tool("--list-tokens").contains("token=web"));
-    let before = tokens.operations();
-    tool("--test-sign --login pkcs11:token=web;object=p256;type=private");
-    assert!(tokens.operations() > before, "the service signed");
+    tokens.computes(1, || tool("--test-sign --login pkcs11:token=web;object=p256;type=private"));
     assert!(tool("--list-all --login pkcs11:token=web").contains("object=p256"));
     tool("--generate-privkey=ecdsa --curve=secp256r1 --label of-gnutls --login pkcs11:token=web");
     assert!(tokens.millstream("key list -T web").contains("of-gnutls"));
@@ -211,7 +208,8 @@ fn over_the_service() {
         let words = format!("{options} -o PKCS11Provider=MODULE -p {} 127.0.0.1 cat", sshd.port());
         let mut ssh = tokens.with(program("ssh"), &words);
         ssh.env("SSH_ASKPASS", &ask).env("SSH_ASKPASS_REQUIRE", "force");
-        assert_eq!(sshd.good(&mut ssh, b"through the service").out, b"through the service");
+        let ended = tokens.computes(1, || sshd.good(&mut ssh, b"through the service"));
+        assert_eq!(ended.out, b"through the service");
     }
 }
 
@@ -278,7 +276,7 @@ fn openssh() {
 /// Java's provider: `keytool`, a program that compares it with the JDK's own code, and a TLS server.
 #[test]
 fn java() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     let text = format!("name = Millstream\nlibrary = {}\nslot = 0\n", module().display());
     tokens.place.write("java.cfg", text);
     let keytool = |words: &str| {
@@ -305,7 +303,8 @@ fn java() {
         java.arg(&client).args(["java.cfg", PIN]).args(words);
         java
     };
-    let told = run(&mut java(&["all"]), b"").text();
+    // Keys of a session are in the process; the three of the key store are not.
+    let told = tokens.computes(3, || run(&mut java(&["all"]), b"").text());
     assert!(told.ends_with("stores\n"), "{told}");
     let count = |begin: &str| told.lines().filter(|line| line.starts_with(begin)).count();
     assert_eq!((count("signs"), count("ciphers"), count("digests"), count("codes")), (23, 8, 8, 6), "{told}");
@@ -323,7 +322,7 @@ fn java() {
         ("-sigalgs RSA-PSS+SHA256:RSA+SHA256", "RSA-PSS", "rsa.crt"),
         ("-tls1_2 -cipher ECDHE-RSA-AES256-GCM-SHA384 -sigalgs RSA+SHA256", "RSA", "rsa.crt"),
     ] {
-        let said = connect(&tokens, port, Some(ca), words);
+        let said = tokens.computes(1, || connect(&tokens, port, Some(ca), words));
         assert!(said.contains(&format!("Peer signature type: {signed}\n")), "{said}");
     }
     server.finish();
@@ -332,7 +331,7 @@ fn java() {
 /// NSS: keys and certificates made in the token, others brought in from PKCS #12, and a TLS server.
 #[test]
 fn nss() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     tokens.place.make("db");
     tokens.place.write("noise", [5; 200]);
     tokens.text(program("certutil"), "-N -d sql:db --empty-password");
@@ -344,7 +343,7 @@ fn nss() {
     for (name, kind) in [("rsa", "-k rsa -g 2048 -m 1"), ("ec", "-k ec -q nistp256 -m 2")] {
         let words =
             format!("-S -d sql:db -h web -f pin -n {name} -s CN=localhost -x -t u,u,u {kind} -z noise -v 1");
-        tokens.text(program("certutil"), &words);
+        tokens.computes(1, || tokens.text(program("certutil"), &words));
         tokens
             .place
             .write("one.crt", tokens.text(program("certutil"), &format!("-L -d sql:db -n web:{name} -a")));
@@ -364,14 +363,14 @@ fn nss() {
     let port = free_port();
     let words = format!("-d sql:db -p {port} -n web:rsa -f pin -V tls1.2:tls1.3");
     let _server = Running::serving(&mut tokens.with(program("selfserv"), &words), port);
-    let said = connect(&tokens, port, None, "");
+    let said = tokens.computes(1, || connect(&tokens, port, None, ""));
     assert!(said.contains("Peer signature type: RSA-PSS\n"), "{said}");
 }
 
 /// GnuTLS: all that `p11tool` does, a certificate signed by a key of the token, and a TLS server with it.
 #[test]
 fn gnutls() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     tokens.generate("p-256 -K host --id 01");
     tokens.generate("rsa -K rsa --id 02");
     let with = |name: &str, words: &str| {
@@ -386,7 +385,8 @@ fn gnutls() {
     tool("--generate-privkey=ecdsa --curve=secp384r1 --label made-ec --login pkcs11:token=web");
     tool("--generate-privkey=rsa --bits=2048 --label made-rsa --login pkcs11:token=web");
     for label in ["host", "rsa", "made-ec", "made-rsa"] {
-        tool(&format!("--test-sign --login pkcs11:token=web;object={label};type=private"));
+        let sign = format!("--test-sign --login pkcs11:token=web;object={label};type=private");
+        tokens.computes(1, || tool(&sign));
         let public = tool(&format!("--export-pubkey --login pkcs11:token=web;object={label};type=private"));
         tokens.place.write("one.pub", public);
         openssl(&tokens, "pkey -pubin -in one.pub -noout");
@@ -428,7 +428,7 @@ fn gnutls() {
     );
     let mut network = tokens.command(program("unshare"));
     network.args(["--user", "--map-root-user", "--net", "/bin/bash", "-c", &script]);
-    let said = run(&mut network, b"").text();
+    let said = tokens.computes(1, || run(&mut network, b"").text());
     assert!(
         said.contains("Peer signature type: ECDSA\n") && said.contains("Verify return code: 0 (ok)"),
         "{said}"
@@ -438,7 +438,7 @@ fn gnutls() {
 /// p11-kit: its proxy with the module in the process, its remote modules with the module in a child, and its server.
 #[test]
 fn p11_kit() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     tokens.generate("p-256 -K host --id 01");
     tokens.millstream("key public -T web -K host --pin-file pin -o host.pub");
     tokens.place.write("text", "keys that stay");
@@ -449,7 +449,7 @@ fn p11_kit() {
         let _ = std::fs::remove_file(tokens.place.path("signature"));
         command.arg("--module").arg(library).args(["--token-label", "web", "--login", "--pin", PIN]);
         command.args("--sign -m ECDSA --id 01 -i digest -o signature -f openssl".split(' '));
-        run(command, b"").good();
+        tokens.computes(1, || run(command, b"").good());
         let told = openssl(&tokens, "dgst -sha256 -verify host.pub -signature signature text");
         assert_eq!(told, "Verified OK\n");
     };
@@ -485,11 +485,12 @@ fn every_mechanism() {
 /// python-pkcs11 on keys of all kinds; OpenSSL verifies what it signed.
 #[test]
 fn python() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     let script = tokens.place.write("pkcs11_client.py", include_str!("python/pkcs11.py"));
     let mut python = python_pkcs11();
     tokens.apply(&mut python);
-    let told = run(python.args(["-I", "-B"]).arg(script).arg(module()).arg(PIN), b"").text();
+    python.args(["-I", "-B"]).arg(script).arg(module()).arg(PIN);
+    let told = tokens.computes(20, || run(&mut python, b"").text());
     assert_eq!(told, "secrets\npairs\nfound 2\nforks\n");
     openssl(&tokens, "dgst -sha256 -verify rsa.der -keyform DER -signature rsa-pkcs1.sig text");
     let pss = "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:32";
@@ -499,17 +500,17 @@ fn python() {
 /// Go's crypto11: signatures, decryption, TLS, AES and HMAC, and sixteen goroutines on its pool of sessions.
 #[test]
 fn go() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     let mut go = crypto11();
     tokens.apply(&mut go);
-    let told = run(go.arg(module()).arg(PIN), b"").text();
+    let told = tokens.computes(20, || run(go.arg(module()).arg(PIN), b"").text());
     assert_eq!(told, "rsa\nec\nthreads\naes\npairs 3\n");
 }
 
 /// The engine of OpenSC for OpenSSL 3.0: the command, and nginx with workers that were forked after the login.
 #[test]
 fn engine() {
-    let tokens = Tokens::new();
+    let tokens = Tokens::of_service();
     tokens.generate("p-256 -K host --id 01");
     tokens.generate("rsa -K rsa --id 02");
     let configuration = engine_configuration();
@@ -543,8 +544,8 @@ fn engine() {
     }
     for label in ["host", "rsa"] {
         let place = Place::new();
-        let server = Side::new(&place, "server", Provider::Default)
-            .with("MILLSTREAM_STORE", tokens.place.path("store"));
+        let (name, value) = tokens.variable();
+        let server = Side::new(&place, "server", Provider::Default).with(name, value);
         std::fs::write(server.configuration(), &configuration).expect("the folder is ours");
         let client = Side::new(&place, "client", Provider::Default);
         let certificate = Certificate {
@@ -555,6 +556,7 @@ fn engine() {
         place.write("www/file", "from the token");
         let lines = format!("root {};", www.display());
         let nginx = Nginx::start_with(certificate, &[], &place, &server, &OpenSsl::system(), 2, &lines);
+        let before = tokens.operations();
         for options in [&["--tls-max", "1.2"][..], &[]] {
             for _ in 0..8 {
                 let mut curl = client.command(program("curl"));
@@ -563,6 +565,7 @@ fn engine() {
                 assert_eq!(run(&mut curl, b"").text(), "from the token", "{label}");
             }
         }
+        assert!(tokens.operations() >= before + 16, "{} after {before}", tokens.operations());
         nginx.finish();
     }
 }
@@ -594,10 +597,8 @@ fn knot() {
     }
     let made = tokens.millstream("key list -T web");
     assert_eq!(made.matches("p-256 ").count(), 2 + made.matches("p-256 public").count(), "{made}");
-    let before = tokens.operations();
-    tokens.text(program("kzonesign"), "-c knot.conf -o signed example.org");
     // The set of keys, the start of authority, and the sets of names, and a proof beside each name.
-    assert!(tokens.operations() >= before + 7, "{} after {before}", tokens.operations());
+    tokens.computes(7, || tokens.text(program("kzonesign"), "-c knot.conf -o signed example.org"));
     let told = tokens.run(program("dnssec-verify"), "-o example.org signed/zone");
     let said = format!("{}{}", String::from_utf8_lossy(&told.out), told.err);
     assert!(told.code == Some(0) && said.contains("Zone fully signed"), "{said}");

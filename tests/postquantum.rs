@@ -1,8 +1,6 @@
 //! ML-DSA, SLH-DSA and ML-KEM in OpenSSL's own commands: keys, certificates and signatures on OpenSSL 3.0, which has them from Millstream alone, and
 //! between it and OpenSSL 4, which has its own. Keys of tokens sign and decapsulate for a program on PKCS #11, and OpenSSL 4 is the other side.
 
-use std::path::Path;
-
 use millstream_tests::tokens::{PIN, module};
 use millstream_tests::{
     OpenSsl, Place, Provider, Service, Side, Tokens, bytes, python_pkcs11, run, with_each_openssl,
@@ -12,6 +10,9 @@ const SIGNATURES: [&str; 3] = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
 /// Sets that sign fast; a test of the provider has the others.
 const OF_HASHES: [&str; 2] = ["SLH-DSA-SHA2-128f", "SLH-DSA-SHAKE-192f"];
 const MECHANISMS: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
+
+const SELF_SIGNED: &str =
+    "req -x509 -nodes -days 2 -subj /CN=localhost -config req.cnf -addext basicConstraints=CA:TRUE";
 
 /// Commands of one version, on one provider, in a folder.
 struct Shell<'a> {
@@ -51,9 +52,7 @@ impl<'a> Shell<'a> {
     /// Makes a self-signed certificate of a new key that is not encrypted.
     #[track_caller]
     fn certificate(&self, algorithm: &str, key: &str, certificate: &str) {
-        let words =
-            "req -x509 -nodes -days 2 -subj /CN=localhost -config req.cnf -addext basicConstraints=CA:TRUE";
-        self.good(&format!("{words} -newkey {algorithm} -keyout {key} -out {certificate}"));
+        self.good(&format!("{SELF_SIGNED} -newkey {algorithm} -keyout {key} -out {certificate}"));
     }
 }
 
@@ -67,25 +66,51 @@ fn changed(place: &Place, from: &str, to: &str) {
 /// Makes, shows, writes and reads keys, and signs files and certificates, with Millstream alone.
 fn keys_signatures_and_certificates(openssl: &OpenSsl) {
     let place = Place::new();
-    signatures_of(&Shell::new(openssl, &place, "millstream", Provider::Millstream));
+    let names = SIGNATURES.into_iter().chain(OF_HASHES);
+    signatures_of(&Shell::new(openssl, &place, "millstream", Provider::Millstream), names);
     files_of_mechanisms(&Shell::new(openssl, &place, "mechanisms", Provider::Millstream));
 }
 
 with_each_openssl!(keys_signatures_and_certificates);
 
-/// Does the same where other keys are in a service: these are in the process.
+/// Does the same where other keys are in a service: these are in the process. Those of ML-DSA are in the service, which makes and
+/// signs what others verify.
 #[test]
 fn where_other_keys_are_isolated() {
     let (openssl, place) = (OpenSsl::system(), Place::new());
     let service = Service::start(&place, &[]);
-    signatures_of(&Shell::new(&openssl, &place, "isolated", Provider::Isolated(&service)));
+    let isolated = Shell::new(&openssl, &place, "isolated", Provider::Isolated(&service));
+    signatures_of(&isolated, OF_HASHES);
+    certificates_of_the_service(&isolated, &Shell::new(&openssl, &place, "maker", Provider::Millstream));
     files_of_mechanisms(&Shell::new(&openssl, &place, "mechanisms", Provider::Isolated(&service)));
 }
 
-fn signatures_of(shell: &Shell<'_>) {
+/// Makes a root, a request and a certificate with keys in the service, of files that the maker has written.
+fn certificates_of_the_service(shell: &Shell<'_>, maker: &Shell<'_>) {
+    for name in SIGNATURES {
+        for key in ["key", "root.key"] {
+            maker.good(&format!("genpkey -algorithm {name} -out {key}"));
+        }
+        shell.good(&format!("{SELF_SIGNED} -key root.key -out root"));
+        shell.good("req -new -subj /CN=leaf -config req.cnf -key key -out request");
+        shell.good("x509 -req -in request -CA root -CAkey root.key -days 2 -extfile leaf.cnf -out leaf");
+        for verifier in [maker, shell] {
+            verifier.good("verify -CAfile root leaf");
+        }
+        shell.side.take().require_isolated(&name.to_lowercase(), 3, 300).require_local(
+            &name.to_lowercase(),
+            2,
+            300,
+        );
+        // The service makes a key, too, which no file can have.
+        shell.bad(&format!("genpkey -algorithm {name} -out new"));
+    }
+}
+
+fn signatures_of<'n>(shell: &Shell<'_>, names: impl IntoIterator<Item = &'n str>) {
     let place = shell.place;
     place.write("message", bytes(10_000));
-    for name in SIGNATURES.into_iter().chain(OF_HASHES) {
+    for name in names {
         let counted = name.to_lowercase();
         // A key of SLH-DSA has no form with a seed.
         let first = if OF_HASHES.contains(&name) { "priv" } else { "seed" };
@@ -195,8 +220,7 @@ fn forms_of_private_keys() {
                 assert_eq!(place.read("theirs.der").len(), len, "{name} {form}");
             }
             let ours = Shell::new(&old, &place, &format!("{name}-{form}"), Provider::Millstream);
-            let line = format!("{family}.output_formats = {form}\n");
-            add_to_provider(ours.side.configuration(), &line);
+            ours.side.configure(&format!("{family}.output_formats = {form}"));
             ours.good("pkey -inform DER -in theirs.der -outform DER -out ours.der");
             assert_eq!(place.read("ours.der"), place.read("theirs.der"), "{name} {form}");
             // A key without a seed is the same key.
@@ -239,12 +263,4 @@ fn keys_of_tokens() {
             assert!(listed.contains(&name.to_lowercase()), "{listed}");
         }
     }
-}
-
-/// Adds a line to the section of Millstream's provider.
-fn add_to_provider(configuration: &Path, line: &str) {
-    let text = std::fs::read_to_string(configuration).expect("the file is there");
-    let at = text.find("module = ").expect("the provider's section names its module");
-    let text = format!("{}{line}{}", &text[..at], &text[at..]);
-    std::fs::write(configuration, text).expect("the file is written");
 }

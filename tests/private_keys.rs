@@ -1,5 +1,7 @@
 //! Private keys that programs load from files, in a service: TLS servers sign there, and their memory has nothing of the keys.
 
+use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use millstream_tests::certificate::Certificate;
@@ -161,6 +163,68 @@ fn forms(openssl: &OpenSsl) {
 }
 
 with_each_openssl!(s_server, s_server_without_isolation, forms);
+
+/// Starts a program that loads a key and then waits for the message to sign.
+#[track_caller]
+fn signer(side: &Side, key: &Path) -> Running {
+    let words = format!("pkeyutl -sign -rawin -inkey {}", key.display());
+    let mut command = OpenSsl::system().command(side, &words);
+    let running = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let call = format!("/proc/{}/syscall", running.child.id());
+    let reads_input = format!("{} 0x0 ", libc::SYS_read);
+    eventually("the program waits for the message", || {
+        std::fs::read_to_string(&call).is_ok_and(|call| call.starts_with(&reads_input))
+    });
+    running
+}
+
+/// Returns the signature of a message by a program that waits for it.
+#[track_caller]
+fn signature(mut signer: Running, message: &[u8]) -> Vec<u8> {
+    let mut input = signer.child.stdin.take().expect("it is piped");
+    input.write_all(message).expect("the program reads it");
+    drop(input);
+    let mut signature = Vec::new();
+    let output = signer.child.stdout.as_mut().expect("it is piped");
+    output.read_to_end(&mut signature).expect("the program writes it");
+    signature
+}
+
+/// Nothing of a key of ML-DSA is in the memory of a program that has loaded it, whichever form the file has. The same search finds a
+/// key that is in the process. The C library fills what is freed, because OpenSSL 3.0 looks for the lines of PEM in DER, too, and
+/// frees what it took for a line without wiping it.
+#[test]
+fn ml_dsa_leaves_nothing() {
+    let (openssl, place) = (OpenSsl::system(), Place::new());
+    let service = Service::start(&place, &[]);
+    // What a thread keeps to allocate again is not filled, so it keeps nothing.
+    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service))
+        .with("MALLOC_PERTURB_", "165")
+        .with("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0");
+    let [key, message] = [place.path("key"), place.write("message", "a message")];
+    for name in ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"] {
+        let local = Side::new(&place, name, Provider::Millstream);
+        openssl.good(&local, &format!("genpkey -algorithm {name} -out {}", key.display()), b"");
+        let secrets = Secrets::of_key(&local, &key);
+        assert!(!secrets.found_in(signer(&local, &key).child.id()).is_empty(), "{name}");
+        for form in ["seed-priv", "seed-only", "priv-only"] {
+            let writer = Side::new(&place, &format!("{name}-{form}"), Provider::Millstream);
+            writer.configure(&format!("ml-dsa.output_formats = {form}"));
+            let file = place.path(form);
+            let words = format!("pkey -in {} -out {}", key.display(), file.display());
+            openssl.good(&writer, &words, b"");
+            let running = signer(&isolated, &file);
+            assert!(shown(&service).1 >= 1, "{name}, {form}: the key is in the service");
+            let found = secrets.found_in(running.child.id());
+            assert!(found.is_empty(), "{name}, {form}: {found:#?}");
+            let signature = place.write("signature", signature(running, b"a message"));
+            let words = format!("-inkey {} -in {}", key.display(), message.display());
+            let verify = format!("pkeyutl -verify -rawin {words} -sigfile {}", signature.display());
+            openssl.good(&local, &verify, b"");
+        }
+        isolated.take().require_isolated(&name.to_lowercase(), 3, 0);
+    }
+}
 
 /// Requires that the program's own thread alone takes signals for the process. nginx's master sleeps until one reaches that thread.
 fn only_the_program_takes_signals(pid: u32) {

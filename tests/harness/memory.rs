@@ -13,6 +13,9 @@ const RUN: usize = 16;
 /// Bytes between the beginnings of two runs.
 const STEP: usize = 8;
 
+/// The bytes of an expanded key of ML-DSA, and those of s1 and s2 in it, for each of its sets.
+const ML_DSA: [(usize, usize); 3] = [(2560, 8 * 96), (4032, 11 * 128), (4896, 15 * 96)];
+
 /// Secrets to search for.
 #[derive(Default)]
 pub struct Secrets {
@@ -23,7 +26,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Returns the private numbers in a key's file, in both byte orders.
+    /// Returns the private numbers in a key's file, in both byte orders. Of ML-DSA they are the seed, and of the expanded key what makes
+    /// nonces and the short vectors, s1 and s2.
     ///
     /// # Panics
     /// When OpenSSL tells of none.
@@ -34,13 +38,21 @@ impl Secrets {
         let mut found = 0;
         for (name, digits) in sections(&text) {
             let is_private = name.starts_with("priv")
+                || name == "seed"
                 || name.starts_with("prime")
                 || name.starts_with("exponent")
                 || name.starts_with("coefficient");
             if !is_private {
                 continue;
             }
-            let mut number = digits;
+            let mut number = match ML_DSA.iter().find(|(len, _)| *len == digits.len()) {
+                // The public seed comes before, and the hash of the public key between: FIPS 204 §7.2, algorithm 24.
+                Some((_, short)) => {
+                    secrets.add(&format!("{name}, for nonces"), &digits[32..64]);
+                    digits[128..128 + short].to_vec()
+                }
+                None => digits,
+            };
             while number.first() == Some(&0) {
                 number.remove(0);
             }

@@ -59,7 +59,7 @@ impl Nginx {
         // Root's server would otherwise change to a user who can't read the test's folder.
         let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
         let text = format!(
-            "daemon off;\nmaster_process on;\nworker_processes {workers};\n{user}\nenv MILLSTREAM_STORE;\npid {at}/pid;\nerror_log {at}/error.log notice;\n\
+            "daemon off;\nmaster_process on;\nworker_processes {workers};\n{user}\nenv MILLSTREAM_STORE;\nenv MILLSTREAM_SOCKET;\npid {at}/pid;\nerror_log {at}/error.log notice;\n\
              events {{ worker_connections 512; }}\n\
              http {{\n  access_log off;\n  client_body_temp_path {at}/body;\n  proxy_temp_path {at}/proxy;\n  \
              fastcgi_temp_path {at}/fastcgi;\n  uwsgi_temp_path {at}/uwsgi;\n  scgi_temp_path {at}/scgi;\n  \

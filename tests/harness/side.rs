@@ -74,6 +74,18 @@ impl Side {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 
+    /// Adds a line to the section of Millstream's provider.
+    ///
+    /// # Panics
+    /// When the side has no such section.
+    #[track_caller]
+    pub fn configure(&self, line: &str) {
+        let text = std::fs::read_to_string(&self.configuration).expect("the file is there");
+        let at = text.find("module = ").expect("the provider's section names its module");
+        let text = format!("{}{line}\n{}", &text[..at], &text[at..]);
+        std::fs::write(&self.configuration, text).expect("the file is written");
+    }
+
     /// Returns the configuration.
     pub fn configuration(&self) -> &Path {
         &self.configuration

@@ -100,6 +100,24 @@ impl Tokens {
             .sum()
     }
 
+    /// Does something, and requires that the service's workers compute at least so many operations meanwhile.
+    #[track_caller]
+    pub fn computes<T>(&self, least: u64, act: impl FnOnce() -> T) -> T {
+        let before = self.operations();
+        let done = act();
+        let computed = self.operations() - before;
+        assert!(computed >= least, "the service computed {computed} operations, not {least}");
+        done
+    }
+
+    /// Returns the variable by which programs find this store, and its value.
+    pub fn variable(&self) -> (&'static str, PathBuf) {
+        match &self.service {
+            Some(service) => ("MILLSTREAM_SOCKET", service.socket().into()),
+            None => ("MILLSTREAM_STORE", self.place.path("store")),
+        }
+    }
+
     /// Returns a program with this store, in the test's folder.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -113,13 +131,12 @@ impl Tokens {
         for name in other {
             command.env_remove(name);
         }
-        command.current_dir(self.place.folder()).env_remove("MILLSTREAM_SOCKET");
-        match &self.service {
-            Some(service) => {
-                command.env_remove("MILLSTREAM_STORE").env("MILLSTREAM_SOCKET", service.socket())
-            }
-            None => command.env("MILLSTREAM_STORE", self.place.path("store")),
-        };
+        command
+            .current_dir(self.place.folder())
+            .env_remove("MILLSTREAM_SOCKET")
+            .env_remove("MILLSTREAM_STORE");
+        let (name, value) = self.variable();
+        command.env(name, value);
         command.env("HOME", self.place.folder()).env("OPENSSL_CONF", self.place.path("openssl.cnf"));
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
     }

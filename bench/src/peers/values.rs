@@ -7,10 +7,11 @@ use aes_gcm_siv::Aes256GcmSiv;
 use aes_kw::{KwAes256, KwpAes256};
 use aes_siv::siv::Aes256Siv;
 use fpe::ff1::{FF1, FlexibleNumeralString};
+use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
 use millstream_engines::aes::EcbOps;
 use millstream_engines::ff1::{Ff1, Ff1Job};
-use millstream_engines::gcm::GcmOps;
+use millstream_engines::gcm::{GcmOps, POLYVAL};
 use millstream_engines::gcm_siv::GcmSiv;
 use millstream_engines::keywrap::{Form, KeyWrap};
 use millstream_engines::modes::Direction;
@@ -71,7 +72,15 @@ impl Ours {
         let wrap = |form| Some(Ours::Wrap(KeyWrap::with_kernel(kernel, form, key).ok()?, Vec::new()));
         match value {
             Value::Siv => Siv::with_kernel(kernel, key).ok().map(Ours::Siv),
-            Value::GcmSiv => GcmSiv::with_kernel(kernel, key).ok().map(Ours::GcmSiv),
+            Value::GcmSiv => {
+                let features = Features::hardware();
+                // Portable code stands beside portable code.
+                let polyval = match kernel.kernel().name {
+                    "portable" => POLYVAL.named(features, "portable")?,
+                    _ => POLYVAL.best(features),
+                };
+                GcmSiv::with_kernels(kernel, polyval, key).ok().map(Ours::GcmSiv)
+            }
             Value::Xaes => None,
             Value::Kw => wrap(Form::Kw),
             Value::Kwp => wrap(Form::Kwp),

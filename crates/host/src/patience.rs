@@ -31,6 +31,12 @@ impl Patience {
         if short { self.most / Patience::SHORTER } else { self.most }
     }
 
+    /// Does the same with another longest time from now on.
+    pub fn time_within(&mut self, most: Duration) -> Duration {
+        self.most = most;
+        self.time()
+    }
+
     /// Notes that a look saw what it was for.
     pub fn paid(&mut self) {
         self.failed = 0;
@@ -81,5 +87,6 @@ mod tests {
         assert_eq!(patience.time(), most / 16);
         patience.paid();
         assert_eq!(patience.time(), most);
+        assert_eq!(patience.time_within(2 * most), 2 * most);
     }
 }

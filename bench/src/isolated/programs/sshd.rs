@@ -93,12 +93,14 @@ impl Server {
                 (Some(agent), format!("HostKey {}\nHostKeyAgent {}", public.display(), socket.display()))
             }
         };
+        // Another home than the user's, because what their shell reads there may take longer than the login.
         let user = bed.folder.path().join("user.pub");
         let text = format!(
             "Port {port}\nListenAddress 127.0.0.1\n{host}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPidFile none\n\
              PermitRootLogin yes\nPasswordAuthentication no\nMaxStartups 100\nPrintMotd no\nPrintLastLog no\n\
-             KexAlgorithms curve25519-sha256\n",
-            user.display()
+             KexAlgorithms curve25519-sha256\nSetEnv HOME={}\n",
+            user.display(),
+            at.display()
         );
         let (configuration, log) = (write("sshd_config", text)?, at.join("sshd.log"));
         let mut sshd = on_server(bed, SSHD);

@@ -37,6 +37,16 @@ impl Forward {
         this
     }
 
+    /// The place of a key of 16, 24 or 32 bytes, which encrypts nothing before it has [one](Forward::replace).
+    ///
+    /// # Panics
+    /// With another length.
+    #[inline(always)]
+    pub(crate) fn blank(kernel: Bound<EcbOps>, key_len: usize) -> Self {
+        let schedule = Schedule::blank("aes", &[0; 32][..key_len]).expect("a key's length");
+        Forward { schedule, kernel, _unused: [0; size_of::<BesideKernel>()] }
+    }
+
     /// Replaces the key with another of the same length.
     #[inline(always)]
     pub(crate) fn replace(&mut self, key: &[u8]) {

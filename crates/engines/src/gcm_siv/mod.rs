@@ -18,7 +18,7 @@ pub use job::GcmSivJob;
 pub use lanes::{GcmSivLanes, KeyedGcmSivJob};
 
 use crate::aead::{Aead, TAG};
-use crate::aes::{self, Block, EcbOps, Forward, features_of, wipe};
+use crate::aes::{self, Block, EcbOps, Forward, wipe};
 use crate::compare::begins;
 use crate::gcm::{POLYVAL, Polyval, PolyvalOps};
 use crate::{Bound, Error, InOut, Kernel};
@@ -42,6 +42,9 @@ const DERIVED: usize = 6;
 
 /// Blocks of keystream that are made at a time.
 const AHEAD: usize = 32;
+
+/// The same for a short text.
+const FEW: usize = 4;
 
 /// A key for AES-GCM-SIV of 128 or 256 bits, bound to kernels. Zeroised on drop.
 ///
@@ -84,18 +87,14 @@ impl GcmSiv {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
-        GcmSiv::bound(aes::ECB.best(features), POLYVAL.best(features), key)
+        GcmSiv::with_kernels(aes::ECB.best(features), POLYVAL.best(features), key)
     }
 
-    /// A key on the given kernel of ECB, and on the best one of POLYVAL that needs no more features.
+    /// A key on the given kernels of ECB and of POLYVAL.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
-    pub fn with_kernel(kernel: Bound<EcbOps>, key: &[u8]) -> Result<Self, Error> {
-        GcmSiv::bound(kernel, POLYVAL.best(features_of(kernel.kernel())), key)
-    }
-
-    fn bound(ecb: Bound<EcbOps>, polyval: Bound<PolyvalOps>, key: &[u8]) -> Result<Self, Error> {
+    pub fn with_kernels(ecb: Bound<EcbOps>, polyval: Bound<PolyvalOps>, key: &[u8]) -> Result<Self, Error> {
         if !matches!(key.len(), 16 | 32) {
             return Err(Error::KeyLength { algorithm: NAME, given: key.len(), takes: "16 or 32 bytes" });
         }
@@ -129,11 +128,7 @@ impl GcmSiv {
             }
             return;
         }
-        let blank = [0; 32];
-        let mut keys: [MessageKeys; LANES] = std::array::from_fn(|_| MessageKeys {
-            hash: [0; 16],
-            cipher: Forward::new(self.ecb, NAME, &blank[..self.key_len]).expect("a key's length"),
-        });
+        let mut keys: [MessageKeys; LANES] = std::array::from_fn(|_| self.no_keys());
         for window in jobs.chunks_mut(LANES) {
             let short = self.long_alone::<OPEN>(window);
             self.window::<OPEN>(&mut window[..short], &mut keys);
@@ -188,7 +183,7 @@ impl GcmSiv {
 
     /// Works on no more messages than there are lanes.
     fn window<const OPEN: bool>(&self, jobs: &mut [&mut GcmSivJob<'_>], keys: &mut [MessageKeys; LANES]) {
-        self.derive(jobs.iter().map(|job| job.nonce), keys);
+        self.derive::<{ LANES * DERIVED }>(jobs.iter().map(|job| job.nonce), keys);
         let mut tags = [[0; 16]; LANES];
         if OPEN {
             for (job, keys) in jobs.iter_mut().zip(&*keys) {
@@ -214,10 +209,20 @@ impl GcmSiv {
         wipe(&mut tags);
     }
 
-    /// Derives the keys of nonces of [`NONCE`] bytes, RFC 8452 §4: half of each block that is encrypted.
-    fn derive<'n>(&self, nonces: impl Iterator<Item = &'n [u8]>, keys: &mut [MessageKeys]) {
+    /// The place of a nonce's keys.
+    #[inline(always)]
+    fn no_keys(&self) -> MessageKeys {
+        MessageKeys { hash: [0; 16], cipher: Forward::blank(self.ecb, self.key_len) }
+    }
+
+    /// Derives the keys of nonces of [`NONCE`] bytes, RFC 8452 §4: half of each block that is encrypted. There are no more than `BLOCKS` of them.
+    fn derive<'n, const BLOCKS: usize>(
+        &self,
+        nonces: impl Iterator<Item = &'n [u8]>,
+        keys: &mut [MessageKeys],
+    ) {
         let each = 2 + self.key_len / 8;
-        let mut blocks = [[0; 16]; LANES * DERIVED];
+        let mut blocks = [[0; 16]; BLOCKS];
         let mut count = 0;
         for nonce in nonces {
             let nonce: &[u8; NONCE] = nonce.try_into().expect("a nonce that was checked");
@@ -243,10 +248,8 @@ impl GcmSiv {
 
     /// Derives the keys of one nonce.
     fn keys(&self, nonce: &[u8]) -> MessageKeys {
-        let blank = [0; 32];
-        let cipher = Forward::new(self.ecb, NAME, &blank[..self.key_len]).expect("a key's length");
-        let mut keys = [MessageKeys { hash: [0; 16], cipher }];
-        self.derive([nonce].into_iter(), &mut keys);
+        let mut keys = [self.no_keys()];
+        self.derive::<DERIVED>([nonce].into_iter(), &mut keys);
         let [keys] = keys;
         keys
     }
@@ -322,12 +325,22 @@ fn one_nonce(jobs: &[&mut GcmSivJob<'_>]) -> Option<[u8; NONCE]> {
 
 /// Encrypts or decrypts a text from its tag, RFC 8452 §4: the first 32 bits count, little-endian.
 #[inline(always)]
-fn crypt(cipher: &Forward, tag: &Block, mut data: InOut<'_>) {
+fn crypt(cipher: &Forward, tag: &Block, data: InOut<'_>) {
+    // Short texts do not pay for the room of long ones.
+    if data.len() <= 16 * FEW {
+        crypt_by::<FEW>(cipher, tag, data)
+    } else {
+        crypt_by::<AHEAD>(cipher, tag, data)
+    }
+}
+
+#[inline(always)]
+fn crypt_by<const BLOCKS: usize>(cipher: &Forward, tag: &Block, mut data: InOut<'_>) {
     let mut counters = Counters::new(tag);
-    let mut pads = [[0; 16]; AHEAD];
+    let mut pads = [[0; 16]; BLOCKS];
     let mut used = 0;
     while !data.is_empty() {
-        let part = data.take(data.len().min(16 * AHEAD));
+        let part = data.take(data.len().min(16 * BLOCKS));
         used = used.max(part.len().div_ceil(16));
         let pads = &mut pads[..part.len().div_ceil(16)];
         counters.fill(pads);

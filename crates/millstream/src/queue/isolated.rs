@@ -105,8 +105,16 @@ impl Isolated {
         }
     }
 
+    /// Returns the longest time for which looking pays.
+    pub(super) fn looks_at_most(&self) -> Duration {
+        self.link.spin()
+    }
+
     /// Returns true when a task looks again.
     pub(super) fn looks_on(&mut self, look: &mut Look) -> bool {
+        if look.failed {
+            return false;
+        }
         let now = Instant::now();
         let looked = now.duration_since(*look.since.get_or_insert(now));
         let on = looked < self.patience.time();
@@ -158,6 +166,13 @@ pub(super) struct Look {
     since: Option<Instant>,
     /// True when it was in vain, and the task slept.
     failed: bool,
+}
+
+impl Look {
+    /// Notes that a thread has looked in vain, and sleeps.
+    pub(super) fn was_in_vain(&mut self) {
+        self.failed = true;
+    }
 }
 
 /// A thread that sleeps for the tasks of a queue, and wakes the one that leads.

@@ -5,13 +5,16 @@
 //! all of them have submitted, side by side. With an isolated one it looks a while between the others' turns before it
 //! has itself woken.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use millstream_cwq::Algorithm;
+use millstream_host::Patience;
 
 use super::driver::Driver;
 use super::isolated::Look;
@@ -315,9 +318,43 @@ impl Pending {
     }
 
     /// Waits for the operation's end on this thread.
-    pub fn wait(self) -> Done {
+    pub fn wait(mut self) -> Done {
+        if let Some(done) = self.look_on() {
+            return done;
+        }
         let sleeper = Sleeper::new();
         sleeper.wait_for(self.of_thread(&sleeper))
+    }
+
+    /// Looks at an accelerator elsewhere for as long as that pays for this thread. A look like this costs less than a poll, which wakes the one who polls so
+    /// that it looks again: the end of an operation is seen sooner.
+    fn look_on(&mut self) -> Option<Done> {
+        let mut until = None;
+        loop {
+            let mut inner = self.queue.lock();
+            let Driver::Isolated(isolated) = &inner.queue.driver else { return None };
+            let most = isolated.looks_at_most();
+            let mut wakers = inner.collect();
+            let done = inner.take(self.ticket);
+            if done.is_some() {
+                self.ended = true;
+                wakers.extend(inner.pass_lead(Waiting::End(self.ticket)));
+            }
+            leave(inner, wakers);
+            if done.is_some() {
+                if until.is_some() {
+                    patience(Patience::paid);
+                }
+                return done;
+            }
+            let now = Instant::now();
+            if now >= *until.get_or_insert_with(|| now + patience(|patience| patience.time_within(most))) {
+                patience(Patience::was_in_vain);
+                self.look.was_in_vain();
+                return None;
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// The same, for a thread that waits.
@@ -325,6 +362,15 @@ impl Pending {
         self.sleeper = Some(sleeper.clone());
         self
     }
+}
+
+/// Does something with the patience of this thread. Each thread has its own: one that shares a processor with the worker looks in vain, and keeps the worker from
+/// working meanwhile, where another need not sleep.
+fn patience<T>(with: impl FnOnce(&mut Patience) -> T) -> T {
+    thread_local! {
+        static PATIENCE: RefCell<Patience> = const { RefCell::new(Patience::new(Duration::ZERO)) };
+    }
+    PATIENCE.with_borrow_mut(with)
 }
 
 impl Future for Pending {

@@ -45,6 +45,13 @@ impl SharedQueue {
     /// # Errors
     /// As for [`SharedQueue::submit_async`].
     pub fn run(&self, request: Request<'_>) -> Result<Done, Refused> {
+        let mut inner = self.lock();
+        if inner.has_room_behind(inner.line.len()) {
+            let submitted = inner.queue.submit(request);
+            leave(inner, Vec::new());
+            return Ok(Pending::new(self.clone(), submitted?).wait());
+        }
+        drop(inner);
         let sleeper = Sleeper::new();
         let pending = sleeper.wait_for(self.submit_async(request))?;
         Ok(sleeper.wait_for(pending.of_thread(&sleeper)))

@@ -151,12 +151,13 @@ impl Remote {
     /// Does something with the key. Where other threads have all of the queue or of its memory, this one waits for its turn, and where the key has to be loaded
     /// again, `act` is called again.
     fn with<T>(&self, mut act: impl FnMut(&ServiceKey) -> Result<T, ServiceKeyError>) -> Outcome<T> {
-        let end = Instant::now() + PATIENCE;
+        // The clock is not read where there is room at once.
+        let mut end = None;
         let mut pause = Duration::from_micros(20);
         loop {
             match self.key.with(&mut act) {
                 Err(ServiceKeyError::Failed(Error::Queue(Submission::Full | Submission::ArenaFull)))
-                    if Instant::now() < end =>
+                    if Instant::now() < *end.get_or_insert_with(|| Instant::now() + PATIENCE) =>
                 {
                     std::thread::sleep(pause);
                     pause = (2 * pause).min(Duration::from_millis(2));

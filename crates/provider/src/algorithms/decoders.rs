@@ -5,6 +5,8 @@ use crate::algorithms::joined;
 use crate::ffi::{Decoded, PEM_DECODER_FUNCTIONS, TYPE_DECODER_FUNCTIONS, key_decoder_functions};
 use crate::pkey::ec::Ec;
 use crate::pkey::ed25519::Ed25519;
+use crate::pkey::mldsa::MlDsa;
+use crate::pkey::raw::Raw;
 use crate::pkey::rsa::Rsa;
 use crate::pkey::x25519::X25519;
 
@@ -41,6 +43,9 @@ const EC_KEYS: [OsslAlgorithm; 5] = keys::<Ec>(c"EC:id-ecPublicKey:1.2.840.10045
 const RSA_KEYS: [OsslAlgorithm; 5] = keys::<Rsa>(c"RSA:rsaEncryption:1.2.840.113549.1.1.1");
 const X25519_KEYS: [OsslAlgorithm; 5] = keys::<X25519>(c"X25519:1.3.101.110");
 const ED25519_KEYS: [OsslAlgorithm; 5] = keys::<Ed25519>(c"ED25519:1.3.101.112");
+const ML_DSA_44_KEYS: [OsslAlgorithm; 5] = keys::<MlDsa<44>>(MlDsa::<44>::NAMES);
+const ML_DSA_65_KEYS: [OsslAlgorithm; 5] = keys::<MlDsa<65>>(MlDsa::<65>::NAMES);
+const ML_DSA_87_KEYS: [OsslAlgorithm; 5] = keys::<MlDsa<87>>(MlDsa::<87>::NAMES);
 
 /// The decoders, offered where there is a service.
 pub static DECODERS: &[OsslAlgorithm] = &joined::<{ TO_THE_SERVICE.len() + 1 }>(&[TO_THE_SERVICE]);
@@ -65,6 +70,18 @@ pub const TO_THE_SERVICE: &[OsslAlgorithm] = &[
     ED25519_KEYS[1],
     ED25519_KEYS[3],
     ED25519_KEYS[4],
+    ML_DSA_44_KEYS[0],
+    ML_DSA_44_KEYS[1],
+    ML_DSA_44_KEYS[3],
+    ML_DSA_44_KEYS[4],
+    ML_DSA_65_KEYS[0],
+    ML_DSA_65_KEYS[1],
+    ML_DSA_65_KEYS[3],
+    ML_DSA_65_KEYS[4],
+    ML_DSA_87_KEYS[0],
+    ML_DSA_87_KEYS[1],
+    ML_DSA_87_KEYS[3],
+    ML_DSA_87_KEYS[4],
     OsslAlgorithm::new(c"DER", of!("der", "PrivateKeyInfo"), TYPE_DECODER_FUNCTIONS),
     // A caller who does not say the structure means any.
     OsslAlgorithm::new(c"DER", of!("der"), TYPE_DECODER_FUNCTIONS),

@@ -2,7 +2,10 @@
 
 use crate::abi::OsslAlgorithm;
 use crate::algorithms::kems::KEM_KEYS;
-use crate::algorithms::mldsa::{ML_DSA_KEYS, ML_DSA_SIGNATURES, ML_DSA_SIGNATURES_BEFORE_3_4};
+use crate::algorithms::mldsa::{
+    ML_DSA_KEYS, ML_DSA_SIGNATURES, ML_DSA_SIGNATURES_BEFORE_3_4, REMOTE_ML_DSA_KEYS,
+    REMOTE_ML_DSA_SIGNATURES, REMOTE_ML_DSA_SIGNATURES_BEFORE_3_4,
+};
 use crate::algorithms::slhdsa::{SLH_DSA_KEYS, SLH_DSA_SIGNATURES, SLH_DSA_SIGNATURES_BEFORE_3_4};
 use crate::algorithms::{Standing, joined, properties};
 use crate::ffi::{
@@ -76,12 +79,13 @@ pub static KEYS: Table = Table {
 };
 /// The types of keys, with private parts in the service or in this process.
 pub static ISOLATED_KEYS: Table = Table {
-    algorithms: &joined::<30>(&[
+    algorithms: &joined::<33>(&[
         &REMOTE_HELD_KEYS,
         &HELD_KEYS,
         &REMOTE_KEYS,
         &LOCAL_KEYS,
         &KEM_KEYS,
+        &REMOTE_ML_DSA_KEYS,
         &ML_DSA_KEYS,
         &SLH_DSA_KEYS,
     ]),
@@ -111,11 +115,12 @@ pub static SIGNATURES: Table =
     Table { algorithms: &joined::<21>(&[&HELD, &FORMS, &ML_DSA_SIGNATURES, &SLH_DSA_SIGNATURES]), held: 2 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES: Table = Table {
-    algorithms: &joined::<26>(&[
+    algorithms: &joined::<29>(&[
         &REMOTE_HELD,
         &HELD,
         &REMOTE_FORMS,
         &FORMS,
+        &REMOTE_ML_DSA_SIGNATURES,
         &ML_DSA_SIGNATURES,
         &SLH_DSA_SIGNATURES,
     ]),
@@ -133,10 +138,11 @@ pub static SIGNATURES_BEFORE_3_4: Table = Table {
 };
 /// The same where there is a service.
 pub static ISOLATED_SIGNATURES_BEFORE_3_4: Table = Table {
-    algorithms: &joined::<22>(&[
+    algorithms: &joined::<25>(&[
         &REMOTE_HELD,
         &HELD,
         &[REMOTE_FORMS[0], FORMS[0]],
+        &REMOTE_ML_DSA_SIGNATURES_BEFORE_3_4,
         &ML_DSA_SIGNATURES_BEFORE_3_4,
         &SLH_DSA_SIGNATURES_BEFORE_3_4,
     ]),

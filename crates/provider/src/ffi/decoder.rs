@@ -25,9 +25,10 @@ use crate::pkey::curve25519;
 use crate::pkey::ec::Ec;
 use crate::pkey::ed25519::Ed25519;
 use crate::pkey::held::{self, Secret};
+use crate::pkey::mldsa::MlDsa;
 use crate::pkey::rsa::Rsa;
 use crate::pkey::x25519::X25519;
-use crate::pkey::{Selection, stored};
+use crate::pkey::{Selection, raw, stored};
 use crate::provider::{Bio, Provider};
 
 pub(super) type Selects = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
@@ -78,6 +79,19 @@ decoded! {
         |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
     Ed25519: curve25519::Key<Ed25519> = Ed25519,
         |provider, secret: &Secret| curve25519::Key::bring(provider, &secret.bytes);
+}
+
+impl<const N: usize> Decoded for MlDsa<N> {
+    type Key = raw::key::Key<Self>;
+
+    fn takes(algorithm: Algorithm) -> bool {
+        algorithm == Self::ALGORITHM
+    }
+
+    fn bring(provider: Provider, secret: &Secret) -> Result<Self::Key> {
+        let given = raw::asn1::read_private::<Self>(&secret.bytes)?.ok_or(Reason::INTERNAL)?;
+        raw::key::Key::bring(provider, &given)
+    }
 }
 
 /// Makes the functions of a decoder: what all have, and its own.

@@ -17,6 +17,8 @@ use crate::abi::{INTEGER, OCTET_STRING, OsslParam, UTF8_STRING, object};
 use crate::error::{Reason, Result};
 use crate::libcrypto::pkey::Callback;
 use crate::pkey::held;
+use crate::pkey::mldsa::MlDsa;
+use crate::pkey::raw::Encoded;
 use crate::provider::Provider;
 
 pub(super) type Load = unsafe extern "C" fn(*const c_void, usize) -> *mut c_void;
@@ -56,6 +58,9 @@ pub(super) fn type_name(algorithm: Algorithm) -> &'static CStr {
         Algorithm::Rsa => c"RSA",
         Algorithm::X25519 => c"X25519",
         Algorithm::Ed25519 => c"ED25519",
+        Algorithm::MlDsa44 => MlDsa::<44>::NAME,
+        Algorithm::MlDsa65 => MlDsa::<65>::NAME,
+        Algorithm::MlDsa87 => MlDsa::<87>::NAME,
         _ => c"EC",
     }
 }

@@ -60,7 +60,8 @@ pub trait Family: 'static {
 /// A private key as the service takes it.
 pub struct Secret {
     pub algorithm: Algorithm,
-    /// The scalar of a curve, big-endian and as long as the curve's numbers; or the DER of an `RSAPrivateKey`.
+    /// The scalar of a curve, big-endian and as long as the curve's numbers; or the DER of an `RSAPrivateKey`. Of ML-DSA the DER of the
+    /// whole `PrivateKeyInfo`, whose forms are told apart when the key is brought.
     pub bytes: Zeroizing<Vec<u8>>,
 }
 

@@ -3,7 +3,7 @@
 //! A key of a kind that the service lacks is none of ours: another curve, explicit parameters, RSA of another size or with more than
 //! two primes or with parameters. OpenSSL's own decoders take those.
 //!
-//! Ref. RFC 5958 §2 (PKCS#8), RFC 5915 §3 (SEC 1), RFC 8017 §A.1.2 (PKCS#1), RFC 8410 §7 (Curve25519), RFC 7468 (PEM).
+//! Ref. RFC 5958 §2 (PKCS#8), RFC 5915 §3 (SEC 1), RFC 8017 §A.1.2 (PKCS#1), RFC 8410 §7 (Curve25519), RFC 9881 §6 (ML-DSA), RFC 7468 (PEM).
 
 use base64ct::{Base64, Encoding};
 use der::asn1::{ObjectIdentifier, OctetStringRef, UintRef};
@@ -16,6 +16,9 @@ use sec1::{EcParameters, EcPrivateKey};
 use zeroize::Zeroizing;
 
 use super::held::Secret;
+use super::mldsa::MlDsa;
+use super::raw::Encoded;
+use super::raw::asn1::read_private;
 use super::{ec, rsa};
 
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -32,7 +35,7 @@ pub const LONGEST: usize = 16 << 10;
 /// Reads a private key from DER, whichever of the forms it has; none where the service has no such keys.
 pub fn read(der: &[u8]) -> Option<Secret> {
     match PrivateKeyInfoRef::try_from(der) {
-        Ok(key) => read_pkcs8(&key),
+        Ok(key) => read_pkcs8(&key).or_else(|| read_ml_dsa(key.algorithm.oid, der)),
         Err(_) => read_sec1(der, None).or_else(|| read_pkcs1(der)),
     }
 }
@@ -90,6 +93,21 @@ fn read_pkcs1(der: &[u8]) -> Option<Secret> {
 fn read_curve25519(algorithm: Algorithm, der: &[u8]) -> Option<Secret> {
     let bytes = <&OctetStringRef>::from_der(der).ok()?.as_bytes();
     (bytes.len() == 32).then(|| Secret { algorithm, bytes: Zeroizing::new(bytes.to_vec()) })
+}
+
+/// Looks at a key of ML-DSA, in whichever of its three forms.
+fn read_ml_dsa(oid: ObjectIdentifier, der: &[u8]) -> Option<Secret> {
+    fn read<const N: usize>(der: &[u8]) -> Option<Secret> {
+        // The decoder for this process says what is wrong with a key that is not taken here.
+        read_private::<MlDsa<N>>(der).ok()??;
+        Some(Secret { algorithm: MlDsa::<N>::ALGORITHM, bytes: Zeroizing::new(der.to_vec()) })
+    }
+    match oid {
+        MlDsa::<44>::OID => read::<44>(der),
+        MlDsa::<65>::OID => read::<65>(der),
+        MlDsa::<87>::OID => read::<87>(der),
+        _ => None,
+    }
 }
 
 /// The kinds of PEM that are read.

@@ -160,20 +160,23 @@ fn described(
 /// Returns the attributes of a key that has some and is to have others. What follows from the key stays; usages become fewer only, and
 /// no key becomes exportable.
 pub(super) fn altered(is: &Attributes, asked: &Attributes) -> Result<Attributes, KeyRefusal> {
+    let named = Attributes {
+        label: asked.label.clone(),
+        id: asked.id.clone(),
+        others: asked.others.clone(),
+        ..is.clone()
+    };
+    // A worker does nothing with such objects, so they have no usages, whatever a program says that a public key is for.
+    if is_kept_only(&is.kind) {
+        return Ok(named);
+    }
     if asked.usages & !is.usages != 0 {
         return Err(KeyRefusal::TokenUsage);
     }
     if asked.exportable && !is.exportable {
         return Err(KeyRefusal::Attributes);
     }
-    Ok(Attributes {
-        label: asked.label.clone(),
-        id: asked.id.clone(),
-        usages: asked.usages,
-        exportable: asked.exportable,
-        others: asked.others.clone(),
-        ..is.clone()
-    })
+    Ok(Attributes { usages: asked.usages, exportable: asked.exportable, ..named })
 }
 
 /// Refuses what no message carries.
@@ -333,5 +336,9 @@ mod tests {
             Err(KeyRefusal::TokenUsage)
         );
         assert_eq!(altered(&Attributes { exportable: true, ..asked }), Err(KeyRefusal::Attributes));
+        // A public key is only kept here, so a program may say of it what it is for.
+        let is = Attributes { kind: "rsa public".into(), usages: 0, exportable: true, ..is };
+        let asked = Attributes { label: "b".into(), usages: usage::VERIFY, exportable: false, ..is.clone() };
+        assert_eq!(super::altered(&is, &asked), Ok(Attributes { label: "b".into(), ..is }));
     }
 }

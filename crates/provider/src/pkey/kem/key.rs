@@ -28,6 +28,7 @@ impl<K: Kem> Key<K> {
             Parts::None => None,
             Parts::Public(public) => Some((&public.lattice, &public.partner)),
             Parts::Pair(private) => Some((private.lattice.public_key(), &private.partner_public)),
+            Parts::There(there) => Some((&there.public.lattice, &there.public.partner)),
         }
     }
 

@@ -7,6 +7,7 @@ pub mod signature;
 use std::ffi::CStr;
 
 use der::asn1::ObjectIdentifier;
+use millstream::cwq::Algorithm;
 use millstream::publickey::mldsa::{PrivateKey, PublicKey, SEED, Set};
 use zeroize::Zeroizing;
 
@@ -29,6 +30,12 @@ impl<const N: usize> MlDsa<N> {
         _ => panic!("ML-DSA has three parameter sets"),
     };
     const SET: Set = Self::NAMED.set;
+    /// The algorithm's number in the service.
+    pub const ALGORITHM: Algorithm = match Self::SET {
+        Set::MlDsa44 => Algorithm::MlDsa44,
+        Set::MlDsa65 => Algorithm::MlDsa65,
+        Set::MlDsa87 => Algorithm::MlDsa87,
+    };
 }
 
 /// A parameter set, and what it is called.
@@ -87,12 +94,14 @@ fn public_of<const N: usize>(key: &Key<MlDsa<N>>) -> Option<&PublicKey> {
         Parts::None => None,
         Parts::Public(public) => Some(public),
         Parts::Pair(private) => Some(private.public_key()),
+        Parts::There(there) => Some(&there.public),
     }
 }
 
 impl<const N: usize> Raw for MlDsa<N> {
     const NAMES: &'static CStr = Self::NAMED.names;
     const SEED: usize = SEED;
+    const IN_SERVICE: Option<(Algorithm, usize)> = Some((Self::ALGORITHM, Self::SET.expanded_key_len()));
     const SHARED: bool = false;
     const PARTS: &'static [OsslParam] = &[SEED_PART, PUBLIC, PRIVATE, OsslParam::END];
     const GETTABLE: &'static [OsslParam] = &[

@@ -6,6 +6,7 @@ use millstream::publickey::mldsa::{MU, RANDOMNESS, Scheme, Set};
 use millstream::publickey::{Error, mldsa::PublicKey};
 use millstream::sha3::{Shake, Xof};
 use millstream::tally::Place;
+use millstream::{MlDsaInput, SignatureScheme};
 use zeroize::Zeroizing;
 
 use super::{MlDsa, public_of};
@@ -19,10 +20,15 @@ use crate::pkey::features;
 use crate::pkey::message::{MessageSignature, Purpose};
 use crate::pkey::raw::key::Key;
 use crate::provider::Provider;
+use crate::remote::PrivateKey;
 
 const REPRESENTATIVE: OsslParam = OsslParam::described(c"mu", INTEGER);
 
 const SPLIT: Reason = Reason::NOT_SUPPORTED.with("a message's representative mu comes whole, not in pieces");
+const OTHER_ENTROPY: Reason = Reason::NOT_SUPPORTED.with(
+    "the private key is in the service, which draws the random bytes itself: set no test-entropy, or ask for millstream.isolated=no",
+);
+const NO_MU: Reason = Reason::BAD_LENGTH.with("a message's representative mu has 64 bytes");
 
 /// The context of a signature.
 #[derive(Clone)]
@@ -74,13 +80,12 @@ impl<const N: usize> MessageSignature for Signature<N> {
         static ROWS: [Rows; Set::ALL.len()] = [const { Rows::new() }; _];
         if let Some(key) = key {
             let public = public_of(key).ok_or(Reason::MISSING_KEY)?;
-            let (name, kernel) = (MlDsa::<N>::NAMED.set.name(), public.kernel().name);
-            self.count.bind(ROWS[MlDsa::<N>::NAMED.set as usize].row(
-                self.provider,
-                Place::InProcess,
-                name,
-                kernel,
-            ));
+            let set = MlDsa::<N>::NAMED.set;
+            let (place, kernel) = match key.there() {
+                Some(_) => (Place::Isolated, ""),
+                None => (Place::InProcess, public.kernel().name),
+            };
+            self.count.bind(ROWS[set as usize].row(self.provider, place, set.name(), kernel));
             self.key = Some(key.clone());
         }
         self.public()?;
@@ -170,9 +175,14 @@ impl<const N: usize> Signature<N> {
         if self.is_mu { Scheme::Representative } else { Scheme::Pure(&self.choices.context) }
     }
 
-    /// Returns the representative of a message that was encoded already; none for others.
+    /// Returns the private part that is in the service.
+    fn there(&self) -> Option<&PrivateKey> {
+        self.key.as_ref().and_then(Key::there)
+    }
+
+    /// Returns the representative of a message that was encoded already, and of every one for a key in the service; none for others.
     fn representative(&self, message: &[u8]) -> Result<Option<[u8; MU]>> {
-        if self.is_mu || self.choices.encodes {
+        if self.is_mu || self.choices.encodes && self.there().is_none() {
             return Ok(None);
         }
         let mut whole = self.begin_message()?;
@@ -204,6 +214,9 @@ impl<const N: usize> Signature<N> {
     }
 
     fn sign_by(&self, scheme: Scheme<'_>, message: &[u8]) -> Result<Vec<u8>> {
+        if let Some(there) = self.there() {
+            return self.sign_there(there, message);
+        }
         let key = self.key.as_ref().ok_or(Reason::NO_KEY_SET)?.private().ok_or(Reason::NOT_A_PRIVATE_KEY)?;
         let signature = match &self.randomness {
             Some(randomness) => key.sign_with(scheme, message, randomness),
@@ -215,6 +228,19 @@ impl<const N: usize> Signature<N> {
             }
         };
         signature.map_err(refused)
+    }
+
+    /// Has the service sign a representative. It is as good as the message, has neither the message's length nor its context, and is made with the
+    /// public key alone.
+    fn sign_there(&self, key: &PrivateKey, mu: &[u8]) -> Result<Vec<u8>> {
+        if self.randomness.is_some() {
+            return Err(OTHER_ENTROPY);
+        }
+        if mu.len() != MU {
+            return Err(NO_MU);
+        }
+        let deterministic = self.choices.deterministic;
+        key.sign(SignatureScheme::MlDsa { input: MlDsaInput::Representative, deterministic }, mu)
     }
 }
 

@@ -130,8 +130,7 @@ pub fn read_public<E: Encoded>(der: &[u8]) -> Result<Option<Given<'_>>> {
 }
 
 /// Writes a private key in a form that it has.
-pub fn write_private<E: Encoded>(key: &Key<E>, form: Form) -> Result<Zeroizing<Vec<u8>>> {
-    let private = key.private().ok_or(Reason::NOT_A_PRIVATE_KEY)?;
+pub fn write_private<E: Encoded>(private: &E::Private, form: Form) -> Result<Zeroizing<Vec<u8>>> {
     let expanded = match form {
         Form::Seed => Zeroizing::default(),
         Form::Both | Form::Expanded => E::to_expanded(private)?,

@@ -66,8 +66,9 @@ impl Encoding {
         ask: Ask<'_>,
     ) -> Result<Zeroizing<Vec<u8>>> {
         let list = E::OUTPUT_FORMATS.and_then(|formats| self.provider.line(formats));
-        let has_seed = key.private().and_then(E::seed).is_some();
-        let der = asn1::write_private(key, Form::choose(list.as_deref(), has_seed)?)?;
+        let private = key.leaving(Reason::NOT_A_PRIVATE_KEY)?;
+        let form = Form::choose(list.as_deref(), E::seed(private).is_some())?;
+        let der = asn1::write_private::<E>(private, form)?;
         let (der, label) = match &self.cipher {
             None if encrypted => return Err(Reason::MISSING_CIPHER),
             None => (der, "PRIVATE KEY"),

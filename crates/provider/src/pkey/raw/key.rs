@@ -1,24 +1,70 @@
-//! A key, as OpenSSL sees it: a pair, a public part, or nothing yet.
+//! A key, as OpenSSL sees it: a pair, a public part, or nothing yet. The private half of a pair may be in the service.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use millstream::cwq::Algorithm;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::Raw;
+use super::{Raw, check_len};
 use crate::abi::{OCTET_STRING, OsslParam};
 use crate::error::{Reason, Result};
 use crate::params::{Param, Params};
+use crate::pkey::held::OPAQUE;
 use crate::pkey::{KeyType, Selection};
 use crate::provider::Provider;
+use crate::remote::{self, PrivateKey};
 
 /// The parts that a key has.
 pub enum Parts<R: Raw> {
     None,
     Public(Arc<R::Public>),
     Pair(Arc<R::Private>),
+    /// A pair whose private part is in the service.
+    There(Arc<There<R>>),
 }
+
+/// A private part in the service, which does not give it out, and the public one that belongs to it.
+pub struct There<R: Raw> {
+    pub private: PrivateKey,
+    pub public: Arc<R::Public>,
+}
+
+impl<R: Raw> There<R> {
+    fn of(private: PrivateKey) -> Result<Self> {
+        let public = Arc::new(R::public(&private.public_key()?)?);
+        Ok(There { private, public })
+    }
+
+    /// Brings a private part to the service: the seed, if there is one. Parts that are given twice must have the same public key, which the
+    /// service computes, so that nothing of a private part is expanded in this process.
+    fn bring(
+        provider: Provider,
+        (algorithm, expanded_len): (Algorithm, usize),
+        given: &Given<'_>,
+    ) -> Result<Self> {
+        let bring = |bytes: &[u8]| There::<R>::of(remote::private(provider, algorithm, bytes)?);
+        let seed = given.seed.map(checked_seed::<R>).transpose()?;
+        if let Some(private) = given.private {
+            check_len("private", private, expanded_len)?;
+        }
+        let there = bring(seed.or(given.private).ok_or(Reason::MISSING_KEY)?)?;
+        let public = R::public_bytes(&there.public);
+        if let (Some(_), Some(private)) = (seed, given.private)
+            && *R::public_bytes(&bring(private)?.public) != *public
+        {
+            return Err(OTHER_SEED);
+        }
+        match given.public {
+            Some(given) if *given != *public => Err(OTHER_PUBLIC),
+            _ => Ok(there),
+        }
+    }
+}
+
+const OTHER_SEED: Reason = Reason::INVALID_KEY.with("the private key is not that of the seed");
+const OTHER_PUBLIC: Reason = Reason::INVALID_KEY.with("the public key is not that of the private key");
 
 impl<R: Raw> Clone for Parts<R> {
     fn clone(&self) -> Self {
@@ -26,6 +72,7 @@ impl<R: Raw> Clone for Parts<R> {
             Parts::None => Parts::None,
             Parts::Public(public) => Parts::Public(Arc::clone(public)),
             Parts::Pair(private) => Parts::Pair(Arc::clone(private)),
+            Parts::There(there) => Parts::There(Arc::clone(there)),
         }
     }
 }
@@ -33,6 +80,8 @@ impl<R: Raw> Clone for Parts<R> {
 /// A key.
 pub struct Key<R: Raw> {
     provider: Provider,
+    /// True where a private part goes to the service, if that has such keys.
+    isolated: bool,
     parts: Parts<R>,
 }
 
@@ -43,9 +92,25 @@ impl<R: Raw> Clone for Key<R> {
 }
 
 impl<R: Raw> Key<R> {
-    /// Makes a key of its parts.
+    /// Makes a key of its parts, in this process.
     pub fn of(provider: Provider, given: &Given<'_>) -> Result<Self> {
-        Ok(Key { provider, parts: given.parts()? })
+        Ok(Key { provider, isolated: false, parts: given.parts()? })
+    }
+
+    /// Makes a key of its parts, of which the private one goes to the service.
+    pub fn bring(provider: Provider, given: &Given<'_>) -> Result<Self> {
+        let mut key = Self::new(provider, true);
+        key.take(given)?;
+        Ok(key)
+    }
+
+    fn take(&mut self, given: &Given<'_>) -> Result<()> {
+        let is_private = given.seed.is_some() || given.private.is_some();
+        self.parts = match R::IN_SERVICE.filter(|_| self.isolated && is_private) {
+            Some(there) => Parts::There(Arc::new(There::bring(self.provider, there, given)?)),
+            None => given.parts()?,
+        };
+        Ok(())
     }
 
     /// Returns the parts.
@@ -53,12 +118,28 @@ impl<R: Raw> Key<R> {
         &self.parts
     }
 
-    /// Returns the private part.
+    /// Returns the private part, if it is in this process.
     pub fn private(&self) -> Option<&R::Private> {
         match &self.parts {
             Parts::Pair(private) => Some(private),
             _ => None,
         }
+    }
+
+    /// Returns the private part, if it is in the service.
+    pub fn there(&self) -> Option<&PrivateKey> {
+        match &self.parts {
+            Parts::There(there) => Some(&there.private),
+            _ => None,
+        }
+    }
+
+    /// Returns the private part that is to leave this process.
+    ///
+    /// # Errors
+    /// `missing` where there is none, and [`OPAQUE`] where it is in the service.
+    pub fn leaving(&self, missing: Reason) -> Result<&R::Private> {
+        self.private().ok_or(if self.there().is_some() { OPAQUE } else { missing })
     }
 
     /// Returns the encoding of the public part.
@@ -67,6 +148,7 @@ impl<R: Raw> Key<R> {
             Parts::None => None,
             Parts::Public(public) => Some(R::public_bytes(public)),
             Parts::Pair(private) => Some(R::public_bytes_in(private)),
+            Parts::There(there) => Some(R::public_bytes(&there.public)),
         }
     }
 }
@@ -79,6 +161,7 @@ pub const PRIVATE: OsslParam = OsslParam::described(c"priv", OCTET_STRING);
 /// A key that is to be made.
 pub struct Wanted<R> {
     provider: Provider,
+    isolated: bool,
     selection: Selection,
     /// The seed, where it is not random.
     seed: Option<Zeroizing<Vec<u8>>>,
@@ -113,7 +196,7 @@ impl<'a> Given<'a> {
                 if let Some(private) = private
                     && !bool::from(R::to_expanded(&key)?.ct_eq(private))
                 {
-                    return Err(Reason::INVALID_KEY.with("the private key is not that of the seed"));
+                    return Err(OTHER_SEED);
                 }
                 Some(key)
             }
@@ -124,9 +207,7 @@ impl<'a> Given<'a> {
             (None, None) => None,
         };
         match (pair, self.public) {
-            (Some(pair), Some(public)) if *R::public_bytes_in(&pair) != *public => {
-                Err(Reason::INVALID_KEY.with("the public key is not that of the private key"))
-            }
+            (Some(pair), Some(public)) if *R::public_bytes_in(&pair) != *public => Err(OTHER_PUBLIC),
             (Some(pair), _) => Ok(Parts::Pair(Arc::new(pair))),
             (None, Some(public)) => Ok(Parts::Public(Arc::new(R::public(public)?))),
             (None, None) => Err(Reason::MISSING_KEY),
@@ -152,8 +233,8 @@ impl<R: Raw> KeyType for Key<R> {
     const LOADED: bool = true;
     type Wanted = Wanted<R>;
 
-    fn new(provider: Provider, _isolated: bool) -> Self {
-        Key { provider, parts: Parts::None }
+    fn new(provider: Provider, isolated: bool) -> Self {
+        Key { provider, isolated, parts: Parts::None }
     }
 
     fn provider(&self) -> Provider {
@@ -162,7 +243,7 @@ impl<R: Raw> KeyType for Key<R> {
 
     fn has(&self, selection: Selection) -> bool {
         match (selection.has_private(), selection.has_public()) {
-            (true, _) => self.private().is_some(),
+            (true, _) => matches!(self.parts, Parts::Pair(_) | Parts::There(_)),
             (false, true) => self.public_bytes().is_some(),
             (false, false) => true,
         }
@@ -187,12 +268,14 @@ impl<R: Raw> KeyType for Key<R> {
         if !selection.has_keys() {
             return Err(Reason::MISSING_KEY);
         }
-        self.parts = Given::read(params, R::KEEPS_SEED, selection.has_private())?.parts()?;
-        Ok(())
+        self.take(&Given::read(params, R::KEEPS_SEED, selection.has_private())?)
     }
 
     fn export(&self, selection: Selection, taker: &mut dyn FnMut(&[OsslParam]) -> bool) -> Result<()> {
         let public = self.public_bytes().filter(|_| selection.has_keys()).ok_or(Reason::MISSING_KEY)?;
+        if selection.has_private() && self.there().is_some() {
+            return Err(OPAQUE);
+        }
         let private = self.private().filter(|_| selection.has_private());
         let expanded = private.map(R::to_expanded).transpose()?;
         let seed = private.and_then(R::seed);
@@ -241,14 +324,16 @@ impl<R: Raw> KeyType for Key<R> {
         let parts = match &self.parts {
             Parts::Pair(private) if selection.has_private() => Parts::Pair(Arc::clone(private)),
             Parts::Pair(private) if selection.has_public() => Parts::Public(Arc::new(R::to_public(private))),
+            Parts::There(there) if selection.has_private() => Parts::There(Arc::clone(there)),
+            Parts::There(there) if selection.has_public() => Parts::Public(Arc::clone(&there.public)),
             Parts::Public(public) if selection.has_public() => Parts::Public(Arc::clone(public)),
             _ => Parts::None,
         };
         Key { parts, ..*self }
     }
 
-    fn want(provider: Provider, _isolated: bool, selection: Selection) -> Wanted<R> {
-        Wanted { provider, selection, seed: None, kind: PhantomData }
+    fn want(provider: Provider, isolated: bool, selection: Selection) -> Wanted<R> {
+        Wanted { provider, isolated, selection, seed: None, kind: PhantomData }
     }
 
     fn specify(wanted: &mut Wanted<R>, params: Params<'_>) -> Result<()> {
@@ -262,10 +347,19 @@ impl<R: Raw> KeyType for Key<R> {
     }
 
     fn generate(wanted: &Wanted<R>) -> Result<Self> {
-        let mut key = Self::new(wanted.provider, false);
-        if wanted.selection.has_keys() {
-            let seed = wanted.seed.as_ref().map(|seed| &seed[..]);
-            key.parts = Parts::Pair(Arc::new(R::generate(seed)?));
+        let mut key = Self::new(wanted.provider, wanted.isolated);
+        if !wanted.selection.has_keys() {
+            return Ok(key);
+        }
+        let seed = wanted.seed.as_ref().map(|seed| &seed[..]);
+        match (R::IN_SERVICE.filter(|_| wanted.isolated), seed) {
+            // This process never sees it.
+            (Some((algorithm, _)), None) => {
+                let private = remote::generate_private(wanted.provider, algorithm, R::SEED)?;
+                key.parts = Parts::There(Arc::new(There::of(private)?));
+            }
+            (Some(_), seed) => key.take(&Given { seed, ..Given::default() })?,
+            (None, seed) => key.parts = Parts::Pair(Arc::new(R::generate(seed)?)),
         }
         Ok(key)
     }

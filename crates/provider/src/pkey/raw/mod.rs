@@ -1,6 +1,7 @@
 //! Keys whose parts are strings of bytes: those of ML-KEM, of its hybrids, of ML-DSA and of SLH-DSA.
 //!
-//! A key is made once and then stays as it is. A private part is a seed, from which the rest is computed, or expanded, or both.
+//! A key is made once and then stays as it is. A private part is a seed, from which the rest is computed, or expanded, or both. Where keys
+//! are isolated, private parts of types that the service has are there.
 //!
 //! Ref. EVP_PKEY-ML-KEM(7), EVP_PKEY-ML-DSA(7), EVP_PKEY-SLH-DSA(7), provider-keymgmt(7).
 
@@ -12,6 +13,7 @@ mod text;
 use std::ffi::CStr;
 
 use der::asn1::ObjectIdentifier;
+use millstream::cwq::Algorithm;
 use zeroize::Zeroizing;
 
 use crate::abi::OsslParam;
@@ -26,6 +28,9 @@ pub trait Raw: 'static {
     const SEED: usize;
     /// True where a key can be told by its seed alone, when it is imported and afterwards. Otherwise a seed is for making a key only.
     const KEEPS_SEED: bool = Self::SEED > 0;
+    /// The algorithm of the service that takes such private keys, as a seed or expanded, and the bytes of an expanded one; none where
+    /// private parts always stay in this process.
+    const IN_SERVICE: Option<(Algorithm, usize)> = None;
     /// True where the public part of a key can be set, once, as it comes from a peer: in the parameter `encoded-pub-key`.
     const SHARED: bool;
     /// The parameters that a key is imported from and exported to.

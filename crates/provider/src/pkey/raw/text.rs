@@ -40,7 +40,7 @@ pub fn readable<E: Encoded>(key: &Key<E>, with_private: bool) -> Result<Zeroizin
     let [private_label, public_label] = E::LABELS;
     let mut text = Zeroizing::default();
     if with_private {
-        let private = key.private().ok_or(Reason::MISSING_KEY)?;
+        let private = key.leaving(Reason::MISSING_KEY)?;
         append(&mut text, format!("{name} Private-Key:\n").as_bytes());
         if let Some(seed) = E::seed(private) {
             append_bytes(&mut text, "seed", seed);

@@ -34,6 +34,7 @@ fn public_of<const N: usize>(key: &Key<SlhDsa<N>>) -> Option<&PublicKey> {
         Parts::None => None,
         Parts::Public(public) => Some(public),
         Parts::Pair(private) => Some(private.public_key()),
+        Parts::There(there) => Some(&there.public),
     }
 }
 
