@@ -49,6 +49,11 @@ impl<'a> Operation<'a> {
         Operation { work, result: Ok(()), value: 0 }
     }
 
+    /// Makes an operation of work, or one that ends with the error.
+    pub(crate) fn of(work: Result<Work<'a>, Error>) -> Self {
+        work.map_or_else(Operation::refused, Operation::new)
+    }
+
     #[cold]
     pub(crate) fn refused(error: Error) -> Self {
         Operation { work: Work::Null, result: Err(error), value: 0 }

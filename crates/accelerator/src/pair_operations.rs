@@ -34,10 +34,7 @@ impl<'a> Operation<'a> {
     /// Agrees with the peer whose public key is `peer` on a secret of 32 bytes (RFC 7748 §6.1): see [`Operation::tag`]. Its
     /// result may be [`Error::DataLength`](millstream_engines::Error::DataLength), or [`Error::Peer`](millstream_engines::Error::Peer) where the peer's point has a small order.
     pub fn agree(key: &'a x25519::PrivateKey, peer: &[u8]) -> Self {
-        match Agree::x25519(key, peer) {
-            Ok(agree) => Operation::new(Work::Agree(agree)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(Agree::x25519(key, peer).map(Work::Agree))
     }
 
     /// Signs a digest, of any length, with a private key of P-256, P-384 or P-521 (FIPS 186-5 §6.4.1): see [`Operation::tag`]. The signature is r and s,
@@ -114,10 +111,9 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         signature: &'a [u8],
     ) -> Self {
-        match Verify::new(VerifyWith::Key(key.into()), scheme, context, message, signature) {
-            Ok(verify) => Operation::new(Work::Verify(verify)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(
+            Verify::new(VerifyWith::Key(key.into()), scheme, context, message, signature).map(Work::Verify),
+        )
     }
 
     /// Signs with ML-DSA within a context of 0 to 255 bytes, to the front of `signature`, which has at least
@@ -155,10 +151,7 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         signature: &'a mut [u8],
     ) -> Self {
-        match LongSign::ml_dsa(key, scheme, context, message, signature) {
-            Ok(sign) => Operation::new(Work::LongSign(sign)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(LongSign::ml_dsa(key, scheme, context, message, signature).map(Work::LongSign))
     }
 
     /// Signs with SLH-DSA within a context of 0 to 255 bytes, to the front of `signature`, which has at least
@@ -191,10 +184,7 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         signature: &'a mut [u8],
     ) -> Self {
-        match LongSign::slh_dsa(key, scheme, context, message, signature) {
-            Ok(sign) => Operation::new(Work::LongSign(sign)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(LongSign::slh_dsa(key, scheme, context, message, signature).map(Work::LongSign))
     }
 
     /// Makes a shared secret of 32 random bytes for the owner of a public key of ML-KEM (FIPS 203 §7.2): see [`Operation::tag`]. The ciphertext
@@ -222,10 +212,7 @@ impl<'a> Operation<'a> {
     /// assert_eq!((received[0].tag(), secret.len()), (&secret[..], 32));
     /// ```
     pub fn encapsulate(key: &'a mlkem::PublicKey, ciphertext: &'a mut [u8]) -> Self {
-        match Encapsulate::new(Recipient::Key(key), ciphertext) {
-            Ok(work) => Operation::new(Work::Encapsulate(work)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(Encapsulate::new(Recipient::Key(key), ciphertext).map(Work::Encapsulate))
     }
 
     /// Does the same for a public key that is not expanded yet: those of many operations are expanded side by side.
@@ -233,10 +220,11 @@ impl<'a> Operation<'a> {
     /// The result may be [`Error::DataLength`](millstream_engines::Error::DataLength) for a key or a place of another length than it should have, [`Error::Peer`](millstream_engines::Error::Peer) for a key in which
     /// a number is not below q, and [`Error::KeyLength`](millstream_engines::Error::KeyLength) for another algorithm than ML-KEM.
     pub fn encapsulate_for(algorithm: Algorithm, public: &'a [u8], ciphertext: &'a mut [u8]) -> Self {
-        match Recipient::of(algorithm, public).and_then(|key| Encapsulate::new(key, ciphertext)) {
-            Ok(work) => Operation::new(Work::Encapsulate(work)),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(
+            Recipient::of(algorithm, public)
+                .and_then(|key| Encapsulate::new(key, ciphertext))
+                .map(Work::Encapsulate),
+        )
     }
 
     /// Gets the shared secret of 32 bytes from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3): see [`Operation::tag`]. A ciphertext
@@ -248,9 +236,6 @@ impl<'a> Operation<'a> {
     /// Computes the public key that belongs to a private one: see [`Operation::tag`]. That of RSA is longer than a tag, and
     /// here [`Error::OutputLength`](millstream_engines::Error::OutputLength): see [`Operation::public_key_rsa`].
     pub fn public_key(key: impl Into<PrivateKey<'a>>) -> Self {
-        match public_key(key.into(), &mut []) {
-            Ok(work) => Operation::new(work),
-            Err(error) => Operation::refused(error),
-        }
+        Operation::of(public_key(key.into(), &mut []))
     }
 }

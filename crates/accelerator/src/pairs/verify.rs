@@ -317,6 +317,7 @@ impl Pairs {
                 .for_each(|(place, job)| *place = job.verdict.unwrap_or(Err(PairError::Fault)));
         }
     }
+
     fn verify_slh_dsa(&self, works: &mut [&mut Verify<'_>]) {
         let mut jobs = ArrayVec::<_, BATCH>::new();
         let mut places = ArrayVec::<_, BATCH>::new();

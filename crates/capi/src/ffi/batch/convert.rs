@@ -306,19 +306,23 @@ unsafe fn sign_long<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -
     // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
     let key: &Key = unsafe { object("key", of.key)? };
     let needed = given_by(key.algorithm(), cwq::Opcode::Sign) as usize;
+    let rest = || {
+        let scheme = of_pair(key.algorithm(), of.algorithm, of.scheme)?;
+        let place = tag_room(of, needed, &read, None)?;
+        // SAFETY: as the caller says, and what is written lies apart from what is read.
+        let (context, input, place) = unsafe { (read.iv.get(), read.input.get(), place.get()) };
+        Ok::<_, Failure>((scheme, context, input, place))
+    };
     // A key of another kind is refused before its scheme.
-    if kind == Kind::SignMlDsa {
-        key.ml_dsa().map(drop)?
-    } else {
-        key.slh_dsa().map(drop)?
-    }
-    let scheme = of_pair(key.algorithm(), of.algorithm, of.scheme)?;
-    let place = tag_room(of, needed, &read, None)?;
-    // SAFETY: as the caller says, and what is written lies apart from what is read.
-    let (context, input, place) = unsafe { (read.iv.get(), read.input.get(), place.get()) };
     list.push(match kind {
-        Kind::SignMlDsa => Inner::sign_ml_dsa(key.ml_dsa()?, scheme, context, input, place),
-        _ => Inner::sign_slh_dsa(key.slh_dsa()?, scheme, context, input, place),
+        Kind::SignMlDsa => {
+            let (pair, (scheme, context, input, place)) = (key.ml_dsa()?, rest()?);
+            Inner::sign_ml_dsa(pair, scheme, context, input, place)
+        }
+        _ => {
+            let (pair, (scheme, context, input, place)) = (key.slh_dsa()?, rest()?);
+            Inner::sign_slh_dsa(pair, scheme, context, input, place)
+        }
     });
     Ok(())
 }
