@@ -229,7 +229,7 @@ fn streams_of_many_pieces() {
     let (ct, tag) = expected(&key, &nonce, b"", &text);
     for kernel in kernels() {
         let cipher = cipher(kernel, &key);
-        for most in [1, 7, 64, 65, 1500, 40_000] {
+        for most in [1, 7, 64, 65, 300, 1500, 40_000] {
             let mut out = vec![0; text.len()];
             let mut stream = cipher.stream(&nonce).unwrap();
             let mut at = 0;

@@ -161,10 +161,7 @@ struct Decrypt<'k, L> {
 impl<L: Vector> Pass<L> for Decrypt<'_, L> {
     #[inline(always)]
     fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut vectors = [L::load(&self.keys, &data, 0); N];
-        for i in 1..N {
-            vectors[i] = L::load(&self.keys, &data, i * L::BYTES);
-        }
+        let vectors = L::load_all::<N>(&self.keys, &data);
         let vectors = L::decrypt(&self.keys, vectors, &mut Alone);
         for i in 0..N {
             // Loading the ciphertext again costs less than keeping it over the rounds.

@@ -140,10 +140,7 @@ impl<L: Vector, const DECRYPT: bool> Ecbs<'_, L, DECRYPT> {
 impl<L: Vector, const DECRYPT: bool> Pass<L> for Ecbs<'_, L, DECRYPT> {
     #[inline(always)]
     fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut vectors = [L::load(&self.keys, &data, 0); N];
-        for i in 1..N {
-            vectors[i] = L::load(&self.keys, &data, i * L::BYTES);
-        }
+        let vectors = L::load_all::<N>(&self.keys, &data);
         let vectors = self.cipher(vectors);
         for i in 0..N {
             vectors[i].store(&mut data, i * L::BYTES);

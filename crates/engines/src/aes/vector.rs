@@ -71,6 +71,16 @@ pub(crate) trait Vector: Copy {
     fn splat(keys: &Keys<'_, Self>, block: &Block) -> Self;
     /// A whole vector of input, `at` bytes in.
     fn load(keys: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self;
+    /// `N` whole vectors of input, which is just as long. The input of few may have been written a moment ago, and is
+    /// loaded in the way that waits least for such stores.
+    #[inline(always)]
+    fn load_all<const N: usize>(keys: &Keys<'_, Self>, data: &InOut<'_>) -> [Self; N] {
+        let mut vectors = [Self::load(keys, data, 0); N];
+        for i in 1..N {
+            vectors[i] = Self::load(keys, data, i * Self::BYTES);
+        }
+        vectors
+    }
     /// A whole vector of output, `at` bytes in.
     fn store(self, data: &mut InOut<'_>, at: usize);
     /// Loads all of the input, which is shorter than a vector, and fills the vector up with zeros.

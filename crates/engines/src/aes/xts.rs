@@ -272,6 +272,11 @@ pub(crate) fn crypt<L: Vector, One: Chain, const DECRYPT: bool>(
     if start.blocks > 0 {
         tweak = advanced(&tweak, start.blocks);
     }
+    if data.len() == 16 {
+        // The tweaks of more blocks would only be made in vain.
+        let (block, tweak) = (One::load(&keys.1, &data, 0), One::splat(&keys.1, &tweak));
+        return tweaked::<_, DECRYPT>(&keys.1, block, tweak).store(&mut data, 0);
+    }
     let mut pass = Tweaked::<L, DECRYPT> { keys: keys.0, tweaks: L::tweaks(&keys.0, &tweak) };
     let rest = data.len() % 16;
     if rest == 0 {

@@ -19,6 +19,8 @@ pub(crate) struct Poly1305 {
     s: [u64; 2],
     /// Powers of the multiplier in the form of the kernel that made them, if one did.
     pub(crate) powers: Option<Powers>,
+    /// Blocks that came in pieces too short for a kernel's vectors.
+    short: usize,
 }
 
 /// Powers of the multiplier for a vector kernel: its own limbs, one power an element.
@@ -32,13 +34,28 @@ impl Poly1305 {
     pub(crate) fn new(key: &[u8; 32]) -> Self {
         let word = |i: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|j| key[8 * i + j]));
         let r = [word(0) & 0x0fff_fffc_0fff_ffff, word(1) & 0x0fff_fffc_0fff_fffc];
-        Poly1305 { h: [0; 3], r, s: [word(2), word(3)], powers: None }
+        Poly1305 { h: [0; 3], r, s: [word(2), word(3)], powers: None, short: 0 }
     }
 
     /// Returns another MAC of the blocks so far, without the powers, for the few blocks that end
     /// it.
     pub(crate) fn copy(&self) -> Self {
-        Poly1305 { h: self.h, r: self.r, s: self.s, powers: None }
+        Poly1305 { h: self.h, r: self.r, s: self.s, powers: None, short: self.short }
+    }
+
+    /// Tells whether a piece of so many blocks is worth a kernel's vectors: if it has at least `alone` blocks, for which the
+    /// powers are made; or at least `with_powers`, if the powers are there, or so many blocks came in short pieces that the
+    /// message would have been worth them.
+    #[inline(always)]
+    pub(crate) fn is_worth_vectors(&mut self, blocks: usize, alone: usize, with_powers: usize) -> bool {
+        if blocks >= alone {
+            return true;
+        }
+        if self.powers.is_none() && self.short < alone {
+            self.short += blocks;
+            return false;
+        }
+        blocks >= with_powers
     }
 
     /// Adds one whole block.

@@ -710,17 +710,20 @@ pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
         let over = 0u128.wrapping_sub(subkey >> 127);
         let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
         let polynomial = V::one(POLYNOMIAL);
-        let by = Powers::of(h, polynomial);
+        let times = |power, by| Sum::product(power, by).reduce(polynomial);
         // The lowest powers are built in registers. A vector loaded from blocks that were stored singly would wait
         // until all of them are in the cache.
-        let mut lowest = [h; 4];
-        for i in (1..V::BLOCKS).rev() {
-            lowest[i - 1] = Sum::product(lowest[i], by).reduce(polynomial);
-        }
-        put(key, V::BLOCKS, V::join(&lowest[..V::BLOCKS]), V::repeat(polynomial));
+        let h2 = times(h, Powers::of(h, polynomial));
+        let by_h2 = Powers::of(h2, polynomial);
+        let lowest = match V::BLOCKS {
+            1 => V::join(&[h]),
+            2 => V::join(&[h2, h]),
+            _ => V::join(&[times(h2, by_h2), times(h, by_h2), h2, h]),
+        };
         let mut n = V::BLOCKS;
+        let mut highest = put(key, n, lowest, V::repeat(polynomial));
         while n < POWERS {
-            double::<V>(key, n);
+            highest = double::<V>(key, n, highest);
             n *= 2;
         }
     }
@@ -737,30 +740,34 @@ unsafe fn block<V: Vector<One = V>, const ROUNDS: usize>(key: &Key, value: u128)
     }
 }
 
-/// Makes H^(n+1) to H^(2n): the powers from H^1 to H^n, multiplied by H^n. `n` is a multiple of the places.
+/// Makes H^(n+1) to H^(2n): the powers from H^1 to H^n, multiplied by H^n, which is in place 0 of `highest`. `n` is a
+/// multiple of the places. Returns the highest powers that it made.
 #[inline(always)]
-unsafe fn double<V: Vector>(key: &mut Key, n: usize) {
+unsafe fn double<V: Vector>(key: &mut Key, n: usize, mut highest: Powers<V>) -> Powers<V> {
     // SAFETY: as the caller.
     unsafe {
         let polynomial = V::repeat(V::one(POLYNOMIAL));
-        let by = Powers::<V>::repeated(key, n);
+        // All that follows waits for this power, and from the table it would come later.
+        let by = Powers { h: V::repeat(highest.h.first()), shifted: V::repeat(highest.shifted.first()) };
         for i in 1..=n.min(POWERS - n) / V::BLOCKS {
             let h = Powers::falling(key, i * V::BLOCKS).h;
-            put(key, n + i * V::BLOCKS, Sum::product(h, by).reduce(polynomial), polynomial);
+            highest = put(key, n + i * V::BLOCKS, Sum::product(h, by).reduce(polynomial), polynomial);
         }
+        highest
     }
 }
 
-/// Keeps falling powers from H^`highest` on, in both forms.
+/// Keeps falling powers from H^`highest` on, in both forms, and returns them.
 #[inline(always)]
-unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) {
+unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) -> Powers<V> {
     let at = POWERS - highest;
-    let Powers { h, shifted } = Powers::of(h, polynomial);
+    let both = Powers::of(h, polynomial);
     // SAFETY: `highest` is at least the number of places, so the vector is inside the table.
     unsafe {
-        h.store(key.powers.as_mut_ptr().add(at).cast());
-        shifted.store(key.shifted.as_mut_ptr().add(at).cast());
+        both.h.store(key.powers.as_mut_ptr().add(at).cast());
+        both.shifted.store(key.shifted.as_mut_ptr().add(at).cast());
     }
+    both
 }
 
 /// Defines the functions of a row for one vector type. `$features` are those that the row requires, `$batch` the

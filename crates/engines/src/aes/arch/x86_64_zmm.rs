@@ -79,6 +79,22 @@ impl<U: Unit<__m512i>> Vector for Zmm<U> {
         unsafe { Zmm::of(_mm512_loadu_si512(bytes.as_ptr().cast())) }
     }
 
+    /// Up to four vectors are loaded by halves: a vector of 64 bytes lies on two lines of the cache as a rule, and its load
+    /// then waits longer for a store to the same place that is still under way.
+    #[inline(always)]
+    fn load_all<const N: usize>(keys: &Keys<'_, Self>, data: &InOut<'_>) -> [Self; N] {
+        let mut vectors = [Self::load(keys, data, 0); N];
+        for i in 0..N {
+            let at = i * Self::BYTES;
+            vectors[i] = match N {
+                // SAFETY: as above.
+                ..=4 => Zmm::of(unsafe { from_halves(&data.load::<32>(at), &data.load::<32>(at + 32)) }),
+                _ => Self::load(keys, data, at),
+            };
+        }
+        vectors
+    }
+
     #[inline(always)]
     fn store(self, data: &mut InOut<'_>, at: usize) {
         let mut bytes = [0; 64];
@@ -87,8 +103,8 @@ impl<U: Unit<__m512i>> Vector for Zmm<U> {
         data.store(at, bytes);
     }
 
-    /// One or two whole blocks are loaded as such, because a masked load waits for stores that are still under way,
-    /// while a plain load takes their data.
+    /// Whole blocks are loaded as such, because a masked load waits for stores that are still under way, while a plain load
+    /// takes their data.
     #[inline(always)]
     fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
         let from = data.input_ptr();
@@ -97,6 +113,11 @@ impl<U: Unit<__m512i>> Vector for Zmm<U> {
             Zmm::of(match data.len() {
                 16 => _mm512_zextsi128_si512(_mm_loadu_si128(from.cast())),
                 32 => _mm512_zextsi256_si512(_mm256_loadu_si256(from.cast())),
+                48 => {
+                    let third = _mm_loadu_si128(from.add(32).cast());
+                    let two = _mm512_zextsi256_si512(_mm256_loadu_si256(from.cast()));
+                    _mm512_inserti32x4::<2>(two, third)
+                }
                 n => _mm512_maskz_loadu_epi8(Self::mask(n), from.cast()),
             })
         }
@@ -110,6 +131,10 @@ impl<U: Unit<__m512i>> Vector for Zmm<U> {
             match data.len() {
                 16 => _mm_storeu_si128(to.cast(), _mm512_castsi512_si128(self.0)),
                 32 => _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(self.0)),
+                48 => {
+                    _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(self.0));
+                    _mm_storeu_si128(to.add(32).cast(), _mm512_extracti32x4_epi32::<2>(self.0));
+                }
                 n => _mm512_mask_storeu_epi8(to.cast(), Self::mask(n), self.0),
             }
         }
@@ -180,6 +205,20 @@ impl<U: Unit<__m512i>> Vector for Zmm<U> {
     fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self {
         // SAFETY: as above.
         Self::splat(keys, tweak).times_x_each(unsafe { _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0) })
+    }
+}
+
+/// A vector from two loads of 32 bytes, which the compiler would else make one load again. Miri knows no assembly.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn from_halves(low: &[u8; 32], high: &[u8; 32]) -> __m512i {
+    // SAFETY: the loads are of 32 bytes each, and the assembly does nothing.
+    unsafe {
+        let mut low = _mm256_loadu_si256(low.as_ptr().cast());
+        if !cfg!(miri) {
+            asm!("/* {0} */", inout(ymm_reg) low, options(nomem, nostack, preserves_flags));
+        }
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), _mm256_loadu_si256(high.as_ptr().cast()))
     }
 }
 

@@ -20,6 +20,9 @@ pub(super) const GROUP: usize = 8;
 /// The fewest blocks that pay for the powers of r and the final sum.
 const VECTOR_BLOCKS: usize = 24;
 
+/// The fewest blocks that pay for the final sum, where the powers are there.
+const WITH_POWERS: usize = 8;
+
 const MASK44: u64 = (1 << 44) - 1;
 const MASK42: u64 = (1 << 42) - 1;
 
@@ -33,7 +36,7 @@ pub(super) type Limbs = [__m512i; 3];
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
-    if data.len() < VECTOR_BLOCKS * BLOCK {
+    if !mac.is_worth_vectors(data.len() / BLOCK, VECTOR_BLOCKS, WITH_POWERS) {
         return mac.blocks(data);
     }
     if mac.powers.is_none() {

@@ -22,6 +22,9 @@ pub(super) const GROUP: usize = 4;
 /// The fewest blocks that pay for the powers of r and the final sum.
 const VECTOR_BLOCKS: usize = 24;
 
+/// The fewest blocks that pay for the final sum, where the powers are there.
+const WITH_POWERS: usize = 2 * GROUP;
+
 const MASK26: u64 = (1 << 26) - 1;
 
 /// Five limbs of four numbers.
@@ -31,7 +34,7 @@ pub(super) type Limbs = [__m256i; 5];
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
-    if data.len() < VECTOR_BLOCKS * BLOCK {
+    if !mac.is_worth_vectors(data.len() / BLOCK, VECTOR_BLOCKS, WITH_POWERS) {
         return mac.blocks(data);
     }
     if mac.powers.is_none() {

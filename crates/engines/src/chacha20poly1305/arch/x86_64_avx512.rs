@@ -100,8 +100,9 @@ fn keystream(key: &Key, nonce: &Nonce, mut counter: u32, mut data: InOut<'_>) {
         // SAFETY: there is room for three sets, and so many bytes as are used were written.
         unsafe {
             match data.len() {
-                0..=256 => across::<1>(key, nonce, counter, out),
-                257..=512 => across::<2>(key, nonce, counter, out),
+                0..=128 => ymm::across::<Narrow, 1>(key, nonce, counter, out),
+                129..=256 => ymm::across::<Narrow, 2>(key, nonce, counter, out),
+                257..=512 => ymm::across::<Narrow, 4>(key, nonce, counter, out),
                 _ => across::<3>(key, nonce, counter, out),
             };
             let len = data.len();
