@@ -135,7 +135,8 @@ pub(crate) fn encrypt<L: Chain>(keys: Keys<'_, L>, chain: &mut Block, mut data: 
         block = block.encrypt_whitened(&keys, fold);
         block.xor(fold).store(&mut data.take(16), 0);
     }
-    let last = block.encrypt_whitened(&keys, whitening).xor(whitening);
+    // No block follows, so nothing has to be taken out of this one again.
+    let last = block.encrypt_whitened(&keys, whitening.xor(whitening));
     last.store(&mut data, 0);
     *chain = last.first();
 }

@@ -13,7 +13,7 @@ use super::key::BlockKey;
 use super::records::Records;
 use super::remote::Remote;
 use super::together::{Blocks, together};
-use super::{Context, LAST, Make, Registration};
+use super::{Context, LAST, Make, Registration, each_finish, each_update};
 use crate::abi::OsslParam;
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
@@ -129,17 +129,31 @@ impl BlockContext {
         outcome
     }
 
+    /// Ends the input with its padding: `last` begins with the last block, which is returned.
+    #[inline]
+    fn pad<'l>(&mut self, last: &'l mut [u8; LAST]) -> &'l mut [u8] {
+        let block = self.block();
+        *last = [(block - self.filled) as u8; LAST];
+        // To copy no bytes would be a call.
+        if self.filled > 0 {
+            last[..self.filled].copy_from_slice(&self.held[..self.filled]);
+            self.filled = 0;
+        }
+        &mut last[..block]
+    }
+
     fn engine(&self) -> Option<CipherKey<'_>> {
         self.key.as_ref()?.engine()
     }
 
     /// Returns whole blocks as a chain to be computed beside others.
+    #[inline(always)]
     fn whole<'a>(&'a mut self, data: InOut<'a>) -> Option<Blocks<'a>> {
         let Common { registration, direction, chain, .. } = &mut self.common;
         let chain = &mut chain[..registration.info.iv];
         let chaining = if chain.is_empty() { Chaining::None } else { Chaining::Ciphertext };
         let key = self.key.as_ref()?.engine()?;
-        Some(Blocks { key, direction: *direction, chaining, chain, data })
+        Some(Blocks { key, direction: *direction, chaining, chain, data: data.word_by_word() })
     }
 
     /// Completes the block that waits, if the input has enough for it, and holds back the rest of the input. Returns
@@ -206,6 +220,9 @@ impl BlockContext {
     }
 
     fn hold(&mut self, rest: &[u8]) {
+        if rest.is_empty() {
+            return;
+        }
         self.held[self.filled..self.filled + rest.len()].copy_from_slice(rest);
         self.filled += rest.len();
     }
@@ -289,20 +306,40 @@ impl Context for BlockContext {
 
     const PIPELINED: bool = true;
 
-    fn update_together(pipes: &mut [Self], mut pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+    fn update_together(
+        pipes: &mut [Self],
+        mut pieces: Vec<Exchange<'_>>,
+        written: &mut [usize],
+    ) -> Result<()> {
         if pipes.iter().any(|pipe| pipe.records() || pipe.engine().is_none()) {
-            return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
+            return each_update(pipes, pieces, written);
         }
-        let mut written = Vec::with_capacity(pipes.len());
         let mut chains = Vec::with_capacity(pipes.len());
-        for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
+        for ((pipe, piece), written) in pipes.iter_mut().zip(&mut pieces).zip(written) {
             let (bytes, whole) = pipe.stage(piece)?;
-            written.push(bytes);
+            *written = bytes;
             pipe.common.count.add_bytes(whole.len());
             chains.extend(pipe.whole(whole));
         }
-        together(&mut chains)?;
-        Ok(written)
+        together(&mut chains)
+    }
+
+    fn finish_together(pipes: &mut [Self], last: &mut [[u8; LAST]], written: &mut [usize]) -> Result<()> {
+        let pads = |pipe: &Self| {
+            let Common { direction, padding, .. } = pipe.common;
+            direction == Direction::Encrypt && padding && !pipe.records() && pipe.engine().is_some()
+        };
+        if !pipes.iter().all(pads) {
+            return each_finish(pipes, last, written);
+        }
+        let mut chains = Vec::with_capacity(pipes.len());
+        for ((pipe, last), written) in pipes.iter_mut().zip(last).zip(written) {
+            let last = pipe.pad(last);
+            *written = last.len();
+            pipe.common.count.add(last.len());
+            chains.extend(pipe.whole(InOut::in_place(last)));
+        }
+        together(&mut chains)
     }
 
     fn finish(&mut self, out: &mut [u8; LAST]) -> Result<usize> {
@@ -314,10 +351,12 @@ impl Context for BlockContext {
         let block = self.block();
         match (self.common.direction, self.common.padding) {
             (Direction::Encrypt, true) => {
-                let n = block - self.filled;
-                self.held[self.filled..block].fill(n as u8);
-                self.crypt_held(out)?;
-                Ok(block)
+                let last = self.pad(out);
+                let outcome = self.crypt(InOut::in_place(last));
+                if outcome.is_err() {
+                    last.zeroize();
+                }
+                outcome.map(|()| block)
             }
             (Direction::Decrypt, true) => {
                 if self.filled != block {

@@ -189,9 +189,14 @@ pub trait Context: Clone + Send {
     /// True if several messages may be computed at once.
     const PIPELINED: bool = false;
 
-    /// Takes the next piece of each message, and returns how many bytes count.
-    fn update_together(pipes: &mut [Self], pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
-        pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect()
+    /// Takes the next piece of each message, and tells in `written` how many bytes count.
+    fn update_together(pipes: &mut [Self], pieces: Vec<Exchange<'_>>, written: &mut [usize]) -> Result<()> {
+        each_update(pipes, pieces, written)
+    }
+
+    /// Ends each message with its last bytes, and tells in `written` how many these are.
+    fn finish_together(pipes: &mut [Self], last: &mut [[u8; LAST]], written: &mut [usize]) -> Result<()> {
+        each_finish(pipes, last, written)
     }
 
     /// Writes the tag of a message that was encrypted, as many bytes as there is room for.
@@ -233,4 +238,20 @@ pub trait Context: Clone + Send {
     fn get(&self, params: Params<'_>) -> Result<()>;
 
     fn set(&mut self, params: Params<'_>) -> Result<()>;
+}
+
+/// [`Context::update_together`], one after another.
+fn each_update<C: Context>(pipes: &mut [C], pieces: Vec<Exchange<'_>>, written: &mut [usize]) -> Result<()> {
+    for ((pipe, piece), written) in pipes.iter_mut().zip(pieces).zip(written) {
+        *written = pipe.update(piece)?;
+    }
+    Ok(())
+}
+
+/// [`Context::finish_together`], one after another.
+fn each_finish<C: Context>(pipes: &mut [C], last: &mut [[u8; LAST]], written: &mut [usize]) -> Result<()> {
+    for ((pipe, last), written) in pipes.iter_mut().zip(last).zip(written) {
+        *written = pipe.finish(last)?;
+    }
+    Ok(())
 }

@@ -63,14 +63,14 @@ impl<C: Context> Pipelined<C> {
         Ok(&mut self.pipes)
     }
 
-    /// Takes the next piece of each message, and returns how many bytes count.
-    pub fn update_pipes(&mut self, pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
-        C::update_together(self.pipes(pieces.len())?, pieces)
+    /// Takes the next piece of each message, and tells in `written` how many bytes count.
+    pub fn update_pipes(&mut self, pieces: Vec<Exchange<'_>>, written: &mut [usize]) -> Result<()> {
+        C::update_together(self.pipes(pieces.len())?, pieces, written)
     }
 
-    /// Ends the message of one pipe.
-    pub fn finish_pipe(&mut self, pipe: usize, out: &mut [u8; LAST]) -> Result<usize> {
-        self.pipes.get_mut(pipe).ok_or(Reason::CIPHER_OPERATION_FAILED)?.finish(out)
+    /// Ends each message with its last bytes, and tells in `written` how many these are.
+    pub fn finish_pipes(&mut self, last: &mut [[u8; LAST]], written: &mut [usize]) -> Result<()> {
+        C::finish_together(self.pipes(last.len())?, last, written)
     }
 
     /// Takes the associated data of each message.

@@ -12,7 +12,7 @@ use super::common::{self, Common, made, random_des_key, set_all};
 use super::key::StreamKey;
 use super::remote::Remote;
 use super::together::{Blocks, together};
-use super::{Context, LAST, Make, Registration};
+use super::{Context, LAST, Make, Registration, each_update};
 use crate::abi::OsslParam;
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
@@ -221,14 +221,18 @@ impl Context for StreamContext {
 
     const PIPELINED: bool = true;
 
-    fn update_together(pipes: &mut [Self], mut pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+    fn update_together(
+        pipes: &mut [Self],
+        mut pieces: Vec<Exchange<'_>>,
+        written: &mut [usize],
+    ) -> Result<()> {
         if pipes.iter().any(|pipe| pipe.key.as_ref().is_none_or(|key| key.engine().is_none())) {
-            return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
+            return each_update(pipes, pieces, written);
         }
-        let written = pieces.iter().map(Exchange::input_len).collect();
         let mut chains = Vec::with_capacity(pipes.len());
         let mut tails = Vec::with_capacity(pipes.len());
-        for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
+        for ((pipe, piece), written) in pipes.iter_mut().zip(&mut pieces).zip(written) {
+            *written = piece.input_len();
             pipe.common.count.add(piece.input_len());
             let (blocks, tail) = pipe.begin(piece.in_out()?);
             tails.push(tail);
@@ -245,8 +249,7 @@ impl Context for StreamContext {
         }
         together(&mut chains)?;
         drop(chains);
-        pipes.iter_mut().zip(tails).try_for_each(|(pipe, tail)| pipe.end(tail))?;
-        Ok(written)
+        pipes.iter_mut().zip(tails).try_for_each(|(pipe, tail)| pipe.end(tail))
     }
 
     fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {

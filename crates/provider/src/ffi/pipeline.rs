@@ -148,8 +148,7 @@ pub unsafe extern "C" fn update<C: cipher::Context>(
                 // SAFETY: so many bytes of input, and room for as many as will be written.
                 pieces.push(unsafe { Exchange::new(inputs[i], lens[i], outs[i], needed) });
             }
-            out_lens.copy_from_slice(&context.update_pipes(pieces)?);
-            Ok(())
+            context.update_pipes(pieces, out_lens)
         },
     )
 }
@@ -168,19 +167,25 @@ pub unsafe extern "C" fn finish<C: cipher::Context>(
         || Some(provider),
         || {
             context.pipes(pipes)?;
+            let mut all = [[0; LAST]; MOST];
+            let (last, mut written) = (&mut all[..pipes], [0; MOST]);
+            let mut outcome = context.finish_pipes(last, &mut written[..pipes]);
             for i in 0..pipes {
-                let mut last = zeroize::Zeroizing::new([0; LAST]);
-                let written = context.finish_pipe(i, &mut last)?;
                 // SAFETY: as many of each as there are pipes, and so much room in each.
                 unsafe {
-                    if written > *rooms.add(i) {
-                        return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                    if outcome.is_ok() && written[i] > *rooms.add(i) {
+                        outcome = Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
                     }
-                    bytes_mut(*outs.add(i), written).copy_from_slice(&last[..written]);
-                    *out_lens.add(i) = written;
+                    if outcome.is_ok() {
+                        bytes_mut(*outs.add(i), written[i]).copy_from_slice(&last[i][..written[i]]);
+                        *out_lens.add(i) = written[i];
+                    }
                 }
             }
-            Ok(())
+            last.fill([0; LAST]);
+            // Without the barrier the compiler would leave the stores out. Volatile stores go only eight bytes at a time.
+            zeroize::optimization_barrier(&all);
+            outcome
         },
     )
 }
