@@ -266,7 +266,7 @@ pub fn set_defaults(attributes: &mut Attributes, kind: Option<Kind>) {
     let is_key = matches!(class, CKO_SECRET_KEY | CKO_PRIVATE_KEY);
     attributes.set_default_flag(CKA_TOKEN, false);
     let is_private = is_key || class == CKO_DATA;
-    // Of a session's objects it depends on who is logged in, which the slot knows.
+    // The slot decides for objects of a session, because it knows who is logged in.
     if attributes.is(CKA_TOKEN) || !is_private {
         attributes.set_default_flag(CKA_PRIVATE, is_private);
     }

@@ -366,7 +366,7 @@ impl Slot {
             let done = self.store.add(self.token()?, &self.opened, &shared, secret, from)?;
             return self.handle_of(done);
         }
-        // What nobody said to be private is so once the user is logged in. Before that it could not be used at all.
+        // The default is private with a login of the user, and public without one: nobody could use the object otherwise.
         let is_user = self.logged_in() == LoggedIn::User;
         draft.attributes.set_default_flag(CKA_PRIVATE, is_user);
         demand(!draft.attributes.is(CKA_PRIVATE) || is_user, CKR_USER_NOT_LOGGED_IN)?;

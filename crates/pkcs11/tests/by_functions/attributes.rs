@@ -187,7 +187,7 @@ fn the_history_of_a_key_is_told_as_it_was() {
         };
         let kept = made(YES, NO);
         assert_eq!(history(kept), [true, true, false, true, true]);
-        // It was open once: that it is closed now does not make it good.
+        // A key that was open once has that history for good.
         let open = made(NO, YES);
         assert_eq!(history(open), [false, false, true, false, true]);
         assert_eq!(set(module, session, open, CKA_SENSITIVE, &YES), CKR_OK);
@@ -229,7 +229,7 @@ fn a_session_without_a_login_has_objects_of_its_own() {
             let wanted = secret(CKK_AES, &[7; 16], &[(kind, YES.to_vec())]);
             assert_eq!(create(module, session, &wanted), Err(CKR_USER_NOT_LOGGED_IN), "{kind:#x}");
         }
-        // With a login, what nobody said to be public is private, and goes with the logout.
+        // With a login the default is private, and the object goes with the logout.
         let session = module.log_in();
         let private = create(module, session, &secret(CKK_AES, &[7; 16], &[])).unwrap();
         assert_eq!(read(module, session, private, CKA_PRIVATE), Ok(YES.to_vec()));

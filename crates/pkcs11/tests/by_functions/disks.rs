@@ -54,7 +54,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
             assert!(kept.len() < 4096, "the file grows in spite of the limit");
         };
         assert_eq!(refused, CKR_DEVICE_MEMORY);
-        // What is there can be read, and objects of the session need no disk.
+        // The objects that are there can be read, and those of the session need no disk.
         let read = |object| {
             let mut value = vec![0u8; 4096];
             let mut wanted =
