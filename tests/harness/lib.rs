@@ -25,7 +25,7 @@ pub mod tokens;
 
 pub use artifacts::{built, dpdk_archive, srtp_library, target};
 pub use counters::Counters;
-pub use debian::debian_source;
+pub use debian::{OtherOpenSsl, debian_source};
 pub use nginx::Nginx;
 pub use openssl::OpenSsl;
 pub use place::{Place, bytes};

@@ -111,8 +111,8 @@ impl Module {
     /// Those of the store.
     pub fn look(&self) -> Outcome<Vec<Arc<Slot>>> {
         let tokens = match self.store.tokens() {
-            // Without a service there is nothing to show that was not seen before.
-            Err(Refusal(CKR_DEVICE_REMOVED)) => Vec::new(),
+            // Without a service there is nothing to show that was not seen before. A file that is no store is in the slot for a new token, which says so.
+            Err(Refusal(CKR_DEVICE_REMOVED | CKR_TOKEN_NOT_RECOGNIZED)) => Vec::new(),
             tokens => tokens?,
         };
         let takes_new = self.store.takes_new(&tokens);

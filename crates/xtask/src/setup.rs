@@ -1,6 +1,7 @@
 //! The packages that the pipeline needs beside Rust and a C compiler, on Debian 12 or 13.
 
-use crate::run::{command, run, works};
+use crate::run::{command, root, run, works};
+use crate::upstream::apt;
 
 const SOFTHSM: Package = ("softhsm2", "the PKCS #11 module that `millstream speed` measures");
 const P11_KIT: Package = ("p11-kit", "the server that puts a PKCS #11 module into another process");
@@ -113,6 +114,9 @@ const RUNTIMES: &[(&str, &str, Package)] = &[
     ("node", "--version", ("nodejs", "Node.js with and without AES")),
 ];
 
+/// The folder of systems, and of programs of other systems.
+pub const SYSTEMS: &str = "target/systems";
+
 /// Installs whatever is missing. Debian packages need root or sudo.
 ///
 /// # Errors
@@ -124,7 +128,7 @@ pub fn setup() -> Result<(), String> {
     Ok(())
 }
 
-/// Installs what the first steps need: Debian packages, and Rust's components.
+/// Installs what the first steps need: Debian packages, those of Debian 13 that are unpacked and not installed, and Rust's components.
 ///
 /// # Errors
 /// When apt fails.
@@ -134,6 +138,7 @@ pub fn packages(deep: bool) -> Result<(), String> {
     let packages: Vec<Package> =
         PACKAGES.iter().chain(of_deep).copied().chain(absent.map(|(_, _, package)| *package)).collect();
     install(&packages)?;
+    apt::openssl_of(apt::DEBIAN_13, &root().join(SYSTEMS))?;
     optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
     if works("rustup", &["toolchain", "list", "--verbose"]) {

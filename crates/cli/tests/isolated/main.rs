@@ -13,3 +13,4 @@ mod recovery;
 mod secrets;
 mod service;
 mod tokens;
+mod tries;

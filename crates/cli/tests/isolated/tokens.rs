@@ -34,7 +34,7 @@ impl Kept {
         Kept(tempfile::tempdir_in(millstream_testkit::memory()).unwrap())
     }
 
-    fn store(&self) -> PathBuf {
+    pub fn store(&self) -> PathBuf {
         self.0.path().join("tokens")
     }
 
@@ -75,7 +75,7 @@ pub fn make(service: &Service) -> u128 {
     service.attach().unwrap().make_token("web", OFFICER, Some(USER)).unwrap()
 }
 
-fn token(service: &Service) -> TokenStatus {
+pub fn token(service: &Service) -> TokenStatus {
     let tokens = operator(service).tokens().unwrap();
     tokens.into_iter().find(|token| token.label == "web").unwrap()
 }

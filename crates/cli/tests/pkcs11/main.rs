@@ -4,6 +4,7 @@
 mod accidents;
 mod bed;
 mod certificates;
+mod in_flight;
 mod keys;
 mod large;
 mod pins;

@@ -1,4 +1,4 @@
-//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305, SLH-DSA, and asynchronous sessions, by the functions themselves.
+//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305 and SLH-DSA, by the functions themselves.
 #![allow(non_snake_case, unsafe_code)]
 
 use std::ptr::null_mut;
@@ -56,7 +56,7 @@ impl Functions {
         functions
     }
 
-    fn session(&self, flags: CK_FLAGS) -> CK_SESSION_HANDLE {
+    pub fn session(&self, flags: CK_FLAGS) -> CK_SESSION_HANDLE {
         let mut session = 0;
         let flags = flags | CKF_SERIAL_SESSION | CKF_RW_SESSION;
         good!(self, C_OpenSession(0, flags, null_mut(), None, &mut session));
@@ -190,79 +190,6 @@ fn ciphers_that_few_clients_know_give_what_they_give_here() {
         assert!(functions.cipher(session, false, cbc, reads, &sealed).unwrap() == text);
         let begun = call!(functions, C_EncryptInit(session, &mut cbc, reads));
         assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
-    });
-}
-
-#[test]
-fn one_thread_has_sixty_four_signatures_in_flight() {
-    alone("raw::one_thread_has_sixty_four_signatures_in_flight", |bed| {
-        let mut service = bed.serve();
-        make(&service);
-        let functions = Functions::get();
-        let session = functions.logged_in();
-        let (stays, size) = ((CKA_TOKEN, vec![1]), number(CKA_MODULUS_BITS, 2048));
-        let params = (CKA_EC_PARAMS, b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07".to_vec());
-        let cases = [
-            (CKM_RSA_PKCS_KEY_PAIR_GEN, size, CKM_SHA256_RSA_PKCS),
-            (CKM_EC_KEY_PAIR_GEN, params, CKM_ECDSA_SHA256),
-        ];
-        let sessions: Vec<_> = (0..64).map(|_| functions.session(CKF_ASYNC_SESSION)).collect();
-        for (generate, how, sign) in cases {
-            let (public, private) = ([how], [stays.clone()]);
-            let (mut public, mut private) = (attributes(&public), attributes(&private));
-            let (mut public_key, mut private_key) = (0, 0);
-            good!(
-                functions,
-                C_GenerateKeyPair(
-                    session,
-                    &mut bare(generate),
-                    public.as_mut_ptr(),
-                    1,
-                    private.as_mut_ptr(),
-                    1,
-                    &mut public_key,
-                    &mut private_key
-                )
-            );
-            let mut places = vec![[0u8; 256]; sessions.len()];
-            for restarted in [false, true] {
-                if restarted {
-                    drop(service);
-                    service = bed.serve();
-                }
-                for (i, (session, place)) in sessions.iter().zip(&mut places).enumerate() {
-                    good!(functions, C_SignInit(*session, &mut bare(sign), private_key));
-                    let (mut text, mut len) = ([i as u8; 9], 256);
-                    let begun = call!(
-                        functions,
-                        C_Sign(*session, text.as_mut_ptr(), 9, place.as_mut_ptr(), &mut len)
-                    );
-                    assert_eq!(begun, CKR_PENDING);
-                }
-                for (i, (session, place)) in sessions.iter().zip(&mut places).enumerate() {
-                    let mut data = CK_ASYNC_DATA {
-                        ulVersion: 0,
-                        pValue: null_mut(),
-                        ulValue: 0,
-                        hObject: 0,
-                        hAdditionalObject: 0,
-                    };
-                    let name = c"C_Sign".as_ptr().cast_mut().cast();
-                    loop {
-                        match call!(functions, C_AsyncComplete(*session, name, &mut data)) {
-                            CKR_PENDING => {}
-                            ended => break assert_eq!(ended, CKR_OK),
-                        }
-                    }
-                    good!(functions, C_VerifyInit(*session, &mut bare(sign), public_key));
-                    let mut text = [i as u8; 9];
-                    good!(
-                        functions,
-                        C_Verify(*session, text.as_mut_ptr(), 9, place.as_mut_ptr(), data.ulValue)
-                    );
-                }
-            }
-        }
     });
 }
 

@@ -333,7 +333,12 @@ pub fn oaep(mechanism: &Mechanism<'_>) -> Outcome<Oaep> {
     // Some programs leave the source 0 when there is no label.
     let sound = given.source == CKZ_DATA_SPECIFIED || given.source == 0 && label.is_empty();
     demand(sound && label.len() <= MOST_BYTES, CKR_MECHANISM_PARAM_INVALID)?;
-    Ok(Oaep { hash: hash_of(given.hashAlg)?, mgf: mgf(given.mgf)?, label: label.to_vec() })
+    let (hash, mgf) = match (given.hashAlg, given.mgf) {
+        // OpenSSL's provider for PKCS #11 leaves both 0 for the hash that RFC 8017 §A.2.1 has where none is named. No hash has that number.
+        (0, 0) => (Hash::Sha1, Hash::Sha1),
+        (hash, function) => (hash_of(hash)?, mgf(function)?),
+    };
+    Ok(Oaep { hash, mgf, label: label.to_vec() })
 }
 
 /// Returns the parameters of ECDH.

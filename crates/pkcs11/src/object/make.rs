@@ -3,15 +3,18 @@
 //! Ref. PKCS #11 v3.2 §4.1, §5.7.
 
 use cryptoki_sys::*;
-use millstream::Features;
 use millstream::compare::begins;
 use millstream::hash::{Hash, digest};
+use millstream::modes::{BlockMode, Direction};
 use millstream::publickey::{mldsa, mlkem, rsa};
+use millstream::{Features, aes, des};
 use millstream_files::key::{Form, Key, PublicKey};
 use zeroize::Zeroizing;
 
 use super::attributes::Attributes;
+use super::engine::Engine;
 use super::kind::Kind;
+use super::purpose::{AesMode, Purpose};
 use super::{Draft, Secret, der, rules};
 use crate::refusal::{Outcome, Refusal, demand, refuse};
 
@@ -79,10 +82,36 @@ pub fn secret_key(
     origin: Origin<'_>,
 ) -> Outcome<Draft> {
     let kind = secret_kind(&mut given, value.len())?;
-    let mut check = [0; 32];
-    digest(features, Hash::Sha256, &value, &mut check)?;
-    given.set_default(CKA_CHECK_VALUE, &check[..3]);
+    let check = check_value(features, kind, &value)?;
+    match given.get(CKA_CHECK_VALUE) {
+        // Whoever gives an empty one wants none.
+        Some([]) => {}
+        Some(said) => demand(said == check, CKR_ATTRIBUTE_VALUE_INVALID)?,
+        None => given.set(CKA_CHECK_VALUE, &check),
+    }
     Ok(Draft { attributes: finish(given, kind, origin), secret: Some(value) })
+}
+
+/// Returns the first bytes of a block of zeros under the key's cipher, or of the secret's SHA-1 where its type belongs to no block cipher.
+///
+/// Ref. PKCS #11 v3.2 §4.10.1.
+fn check_value(features: Features, kind: Kind, secret: &[u8]) -> Outcome<[u8; 3]> {
+    let cipher = match kind {
+        Kind::Secret(CKK_AES) => Some((Purpose::Aes(AesMode::Ecb), aes::Ecb::BLOCK)),
+        Kind::Secret(CKK_DES3) => Some((Purpose::Des3(false), des::Ecb::BLOCK)),
+        _ => None,
+    };
+    let mut block = Zeroizing::new([0; 20]);
+    match cipher {
+        Some((purpose, len)) => {
+            let engine = Engine::secret(features, purpose, kind, secret)?;
+            engine.pass(Direction::Encrypt, &mut [], &mut block[..len])?;
+        }
+        None => {
+            digest(features, Hash::Sha1, secret, &mut block[..])?;
+        }
+    }
+    Ok([block[0], block[1], block[2]])
 }
 
 /// Checks what is given for a secret key of so many bytes, and returns its kind.
@@ -104,6 +133,7 @@ fn secret_kind(given: &mut Attributes, len: usize) -> Outcome<Kind> {
 /// Those of templates.
 pub fn secret_elsewhere(mut given: Attributes, len: usize, origin: Origin<'_>) -> Outcome<Attributes> {
     let kind = secret_kind(&mut given, len)?;
+    demand(given.get(CKA_CHECK_VALUE).is_none_or(<[u8]>::is_empty), CKR_ATTRIBUTE_VALUE_INVALID)?;
     Ok(finish(given, kind, origin))
 }
 

@@ -243,7 +243,10 @@ pub fn check_change(now: &Attributes, change: &Attributes, copies: bool) -> Outc
         check_form(kind, change)?;
         let only_in_copies = [CKA_TOKEN, CKA_PRIVATE, CKA_MODIFIABLE, CKA_DESTROYABLE, CKA_COPYABLE];
         let is_vendors = kind & CKA_VENDOR_DEFINED != 0;
-        let may = is_vendors || CHANGEABLE.contains(&kind) || copies && only_in_copies.contains(&kind);
+        // A check value can be taken away.
+        let is_no_check = kind == CKA_CHECK_VALUE && value.is_empty();
+        let may = is_vendors || is_no_check || CHANGEABLE.contains(&kind);
+        let may = may || copies && only_in_copies.contains(&kind);
         let is_same = now.get(kind) == Some(value);
         demand(may || is_same, CKR_ATTRIBUTE_READ_ONLY)?;
         // These two go in one direction, and a private object has no public copy.
@@ -262,7 +265,11 @@ pub fn set_defaults(attributes: &mut Attributes, kind: Option<Kind>) {
     let class = attributes.class();
     let is_key = matches!(class, CKO_SECRET_KEY | CKO_PRIVATE_KEY);
     attributes.set_default_flag(CKA_TOKEN, false);
-    attributes.set_default_flag(CKA_PRIVATE, is_key || class == CKO_DATA);
+    let is_private = is_key || class == CKO_DATA;
+    // The slot decides for objects of a session, because it knows who is logged in.
+    if attributes.is(CKA_TOKEN) || !is_private {
+        attributes.set_default_flag(CKA_PRIVATE, is_private);
+    }
     attributes.set_default(CKA_LABEL, b"");
     for flag in [CKA_MODIFIABLE, CKA_COPYABLE, CKA_DESTROYABLE] {
         attributes.set_default_flag(flag, true);

@@ -60,7 +60,7 @@ impl Folder {
     /// # Errors
     /// Those of the store.
     pub fn tokens(&self) -> Outcome<Vec<TokenInfo>> {
-        if self.stamp().is_err() {
+        if !self.folder.join(FILE).exists() {
             return Ok(Vec::new());
         }
         Ok(self.open()?.tokens().collect())

@@ -98,8 +98,9 @@ impl Slot {
     /// # Errors
     /// Those of the store; `CKR_TOKEN_NOT_PRESENT` when the token was removed.
     pub fn info(&self) -> Outcome<Option<Listed>> {
+        let mut tokens = self.store.tokens()?.into_iter();
         let Ok(token) = self.token() else { return Ok(None) };
-        let found = self.store.tokens()?.into_iter().find(|listed| listed.info.token == token);
+        let found = tokens.find(|listed| listed.info.token == token);
         found.map(Some).ok_or(Refusal(CKR_TOKEN_NOT_PRESENT))
     }
 
@@ -365,10 +366,10 @@ impl Slot {
             let done = self.store.add(self.token()?, &self.opened, &shared, secret, from)?;
             return self.handle_of(done);
         }
-        demand(
-            !draft.attributes.is(CKA_PRIVATE) || self.logged_in() == LoggedIn::User,
-            CKR_USER_NOT_LOGGED_IN,
-        )?;
+        // The default is private with a login of the user, and public without one: nobody could use the object otherwise.
+        let is_user = self.logged_in() == LoggedIn::User;
+        draft.attributes.set_default_flag(CKA_PRIVATE, is_user);
+        demand(!draft.attributes.is(CKA_PRIVATE) || is_user, CKR_USER_NOT_LOGGED_IN)?;
         let handle = self.next();
         draft.attributes.set(CKA_UNIQUE_ID, format!("session-{handle}").as_bytes());
         let object = Object::new(handle, Home::Session(session), draft).held_as(from);

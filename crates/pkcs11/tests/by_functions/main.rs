@@ -6,7 +6,9 @@ mod support;
 #[path = "../support/functions.rs"]
 mod functions;
 mod anything;
+mod attributes;
 mod codes;
+mod disks;
 mod lattices;
 mod lengths;
 mod logins;

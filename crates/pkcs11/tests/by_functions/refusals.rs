@@ -139,6 +139,28 @@ fn operations_begin_with_what_fits_and_with_nothing_else() {
             expect(tell(fits, key), CKR_OK, "all that fits, again");
             good!(module, C_SessionCancel, session, CK_ULONG::MAX);
         }
+        // No hash at all is the usual one of OAEP, as OpenSSL's provider has it. Half of none is none.
+        for (hash, mgf, answer) in [
+            (0, 0, CKR_OK),
+            (CKM_SHA_1, CKG_MGF1_SHA1, CKR_OK),
+            (CKM_SHA_1, 0, CKR_MECHANISM_PARAM_INVALID),
+            (0, CKG_MGF1_SHA1, CKR_MECHANISM_PARAM_INVALID),
+        ] {
+            let mut given = CK_RSA_PKCS_OAEP_PARAMS {
+                hashAlg: hash,
+                mgf,
+                source: CKZ_DATA_SPECIFIED,
+                pSourceData: null_mut(),
+                ulSourceDataLen: 0,
+            };
+            let mut oaep = CK_MECHANISM {
+                mechanism: CKM_RSA_PKCS_OAEP,
+                pParameter: (&raw mut given).cast(),
+                ulParameterLen: size_of::<CK_RSA_PKCS_OAEP_PARAMS>() as CK_ULONG,
+            };
+            assert_eq!(call!(module, C_EncryptInit, session, &mut oaep, keys.rsa[0]), answer);
+            good!(module, C_SessionCancel, session, CK_ULONG::MAX);
+        }
         for (mechanism, answer) in [
             (bare(CKM_VENDOR_DEFINED | 77), CKR_MECHANISM_INVALID),
             (bare(CKM_AES_ECB), CKR_MECHANISM_INVALID),

@@ -52,7 +52,7 @@ pub const LONG: &[Long] = &[
     Long {
         step: "programs",
         tests: "long_newest_",
-        what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4, and busybox",
+        what: "the newest OpenSSL 3 beside the system's and the newest 4; for SPARC, where 3 runs always, the newest 4, and busybox; the newest provider for PKCS #11 that Debian has",
     },
 ];
 

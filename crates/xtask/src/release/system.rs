@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run::{at, command, root, run, works};
-use crate::setup::is_root;
+use crate::setup::{SYSTEMS, is_root};
 
 /// The script that mounts a system.
 const IN_CLEAN_ROOT: &str = include_str!("in_clean_root.sh");
@@ -37,13 +37,13 @@ pub fn bootstrap(name: &str, variant: &str, packages: &str) -> Result<Option<Pat
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let suite = suite.ok_or("/etc/os-release: no VERSION_CODENAME")?;
-    let folder = root().join("target/systems").join(format!("{suite}-{name}"));
+    let folder = root().join(SYSTEMS).join(format!("{suite}-{name}"));
     if folder.exists() {
         return Ok(Some(folder));
     }
     let fresh = folder.with_extension("new");
     let _ = fs::remove_dir_all(&fresh);
-    fs::create_dir_all(root().join("target/systems")).map_err(at(&fresh))?;
+    fs::create_dir_all(root().join(SYSTEMS)).map_err(at(&fresh))?;
     let mut make = command("mmdebstrap", &["--mode=root", "--quiet", "--dpkgopt=force-unsafe-io"]);
     make.args([format!("--variant={variant}"), format!("--include={packages}")]).arg(suite).arg(&fresh);
     if let Err(why) = run(make) {

@@ -1,4 +1,4 @@
-//! Source packages as Debian has them, checked by apt's signatures.
+//! Packages as Debian has them, checked by apt's signatures: sources of this system's releases, and programs of a newer one.
 //!
 //! This module has its own lists of packages: those of the system may leave sources out, and only root may change them.
 
@@ -22,6 +22,11 @@ impl Apt {
     /// # Errors
     /// When the system's apt knows no repository of Debian's, or it can't be reached.
     pub fn new(folder: &Path) -> Result<Apt, String> {
+        Apt::with(folder, sources_of_this_system)
+    }
+
+    /// Prepares apt with the lists of the repositories that `repositories` returns.
+    fn with(folder: &Path, repositories: impl FnOnce() -> Result<String, String>) -> Result<Apt, String> {
         let place = folder.join("apt");
         let apt = Apt { folder: folder.to_owned(), configuration: place.join("apt.conf") };
         let stamp = place.join("updated");
@@ -128,6 +133,24 @@ impl Apt {
         Ok(releases)
     }
 
+    /// Downloads packages and all that they need, as for a system without any, and unpacks them below `to`.
+    fn unpack(&self, packages: &[&str], to: &Path) -> Result<(), String> {
+        let download = ["install", "-q", "-y", "--no-install-recommends", "--download-only"];
+        // Nobody else uses this cache, and its lock is where only root may write.
+        let apart = ["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"];
+        let download = [&download[..], &apart, packages].concat();
+        self.said("apt-get", &download, &self.folder)?;
+        let cache = self.folder.join("apt/cache/archives");
+        let fail = |e: std::io::Error| format!("{}: {e}", cache.display());
+        let archives =
+            std::fs::read_dir(&cache).map_err(fail)?.map_while(Result::ok).map(|entry| entry.path());
+        for archive in archives.filter(|path| path.extension().is_some_and(|ending| ending == "deb")) {
+            let [archive, to] = [&archive, to].map(|path| path.to_string_lossy());
+            self.said("dpkg-deb", &["--extract", &archive, &to], &self.folder)?;
+        }
+        Ok(())
+    }
+
     /// Returns the output of a command that works with these lists.
     ///
     /// # Errors
@@ -139,20 +162,58 @@ impl Apt {
     }
 }
 
-/// Debian's repositories, as the system's apt knows them, with their sources.
-fn repositories() -> Result<String, String> {
+/// The release of Debian whose OpenSSL has a provider for PKCS #11, which Debian 12 has not.
+pub const DEBIAN_13: &str = "trixie";
+
+/// Returns the folder of OpenSSL and its provider for PKCS #11 as a release of Debian has them, with the libraries that they need. They are unpacked
+/// below `folder` once, in a place of their own, and this system's OpenSSL stays as it is.
+///
+/// # Errors
+/// When they can't be had, with apt's reasons.
+pub fn openssl_of(release: &str, folder: &Path) -> Result<PathBuf, String> {
+    let place = folder.join(format!("{release}-openssl"));
+    if place.exists() {
+        return Ok(place);
+    }
+    let fail = |e: std::io::Error| format!("{}: {e}", place.display());
+    // Two that unpack at once have a folder each.
+    let work = folder.join(format!("{release}-openssl.{}", std::process::id()));
+    std::fs::create_dir_all(&work).map_err(fail)?;
+    let apt = Apt::with(&work, || {
+        let mirror = repositories("$(REPO_URI)")?.into_iter().find(|uri| !uri.contains("security"));
+        let mirror = mirror.ok_or("apt knows no mirror of Debian's releases")?;
+        Ok(format!("deb {mirror} {release} main\n"))
+    })?;
+    let root = work.join("root");
+    apt.unpack(&["openssl", "pkcs11-provider"], &root)?;
+    match std::fs::rename(&root, &place) {
+        // Somebody else was faster.
+        Err(_) if place.exists() => {}
+        renamed => renamed.map_err(fail)?,
+    }
+    std::fs::remove_dir_all(&work).map_err(fail)?;
+    Ok(place)
+}
+
+/// Returns the lines that name this system's repositories and their sources.
+fn sources_of_this_system() -> Result<String, String> {
+    let lines = repositories("$(REPO_URI) $(RELEASE) $(COMPONENT)")?;
+    Ok(lines.iter().map(|line| format!("deb {line}\ndeb-src {line}\n")).collect())
+}
+
+/// Returns what the system's apt knows of Debian's repositories, in a form of apt's.
+fn repositories(form: &str) -> Result<Vec<String>, String> {
     let mut targets = Command::new("apt-get");
-    targets.args(["indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"]);
+    targets.args(["indextargets", "--format", form]);
     targets.args(["Created-By: Packages", "Origin: Debian", "Component: main"]);
-    let mut lines: Vec<String> =
-        said(&mut targets)?.lines().map(|line| format!("deb {line}\ndeb-src {line}\n")).collect();
+    let mut lines: Vec<String> = said(&mut targets)?.lines().map(str::to_owned).collect();
     // One for each architecture.
     lines.sort();
     lines.dedup();
     if lines.is_empty() {
         return Err("apt knows no repository of Debian's: run `apt-get update`".into());
     }
-    Ok(lines.concat())
+    Ok(lines)
 }
 
 fn is_newer(a: &str, b: &str) -> bool {
