@@ -8,7 +8,8 @@ use millstream::hash::Hash;
 use millstream::hmac::HmacJob;
 
 use super::cipher::{Cipher, begin};
-use super::{Chain, Kind, Kinds, Lanes, List, data, has_one_place, mac, with_all};
+use super::kinds::{Chain, Kind, Kinds, Lanes, List, data, has_one_place, with_all};
+use super::mac;
 use crate::packet::{Packet, Status};
 
 /// A packet's keys, and how many of its bytes are in clear.

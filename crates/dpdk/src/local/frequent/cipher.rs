@@ -7,7 +7,7 @@
 use millstream::aes::{CbcJob, CtrJob};
 use millstream::{InOut, Key, des};
 
-use super::{Kind, Kinds, Lanes, List, data, with_all};
+use super::kinds::{Kind, Kinds, Lanes, List, data, with_all};
 use crate::local::begin::given;
 use crate::packet::{Packet, Status};
 use crate::session::{LONGEST_IV, Step};

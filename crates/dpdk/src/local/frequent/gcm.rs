@@ -6,7 +6,7 @@
 
 use millstream::gcm::{GcmJob, GcmLanes};
 
-use super::{Kind, Kinds, List, data, with_all};
+use super::kinds::{Kind, Kinds, List, data, with_all};
 use crate::local::begin::given;
 use crate::local::status;
 use crate::packet::{Packet, Status};

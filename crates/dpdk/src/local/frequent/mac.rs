@@ -8,7 +8,7 @@ use millstream::compare::begins;
 use millstream::hmac::{HmacJob, HmacLanes};
 use zeroize::Zeroize;
 
-use super::{Kind, Kinds, List, with_all};
+use super::kinds::{Kind, Kinds, List, with_all};
 use crate::local::begin::given;
 use crate::packet::{Packet, Status};
 
