@@ -101,7 +101,15 @@ static int queue_pair_setup(struct rte_cryptodev *device, uint16_t number, const
 static int queue_pair_reset(struct rte_cryptodev *device, uint16_t number, const struct rte_cryptodev_qp_conf *config,
 			    int socket)
 {
-	return queue_pair_setup(device, number, config, socket);
+	struct queue_pair *pair = device->data->queue_pairs[number];
+	if (config != NULL)
+		return queue_pair_setup(device, number, config, socket);
+	/* Without a configuration it keeps the one that it has. */
+	if (pair == NULL)
+		return -EINVAL;
+	if (pair->waiting != NULL)
+		rte_ring_reset(pair->waiting);
+	return 0;
 }
 #endif
 

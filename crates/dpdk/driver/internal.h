@@ -103,11 +103,11 @@ struct rte_cryptodev_ops {
 	void (*stats_reset)(struct rte_cryptodev *device);
 	int (*queue_pair_setup)(struct rte_cryptodev *device, uint16_t number, const struct rte_cryptodev_qp_conf *config,
 				int socket);
+	int (*queue_pair_release)(struct rte_cryptodev *device, uint16_t number);
 #if HAS_QUEUE_PAIR_RESET
 	int (*queue_pair_reset)(struct rte_cryptodev *device, uint16_t number, const struct rte_cryptodev_qp_conf *config,
 				int socket);
 #endif
-	int (*queue_pair_release)(struct rte_cryptodev *device, uint16_t number);
 	unsigned int (*sym_session_get_size)(struct rte_cryptodev *device);
 	unsigned int (*asym_session_get_size)(struct rte_cryptodev *device);
 	int (*sym_session_configure)(struct rte_cryptodev *device, struct rte_crypto_sym_xform *chain,

@@ -97,6 +97,12 @@ static int transform(const struct rte_crypto_sym_xform *xform, struct session *s
 		to->key = cipher->key.data;
 		to->key_length = cipher->key.length;
 		to->iv_length = cipher->iv.length;
+#if RTE_VERSION < RTE_VERSION_NUM(23, 0, 0, 0)
+		/* The gateway of DPDK 22.11 says how long the vector of its packets is, and gives a counter block all the same, as does its
+		 * library of IPsec. */
+		if (cipher->algo == RTE_CRYPTO_CIPHER_AES_CTR && cipher->iv.length == 8)
+			to->iv_length = 16;
+#endif
 		session->iv_offset = cipher->iv.offset;
 		session->has_cipher = 1;
 		session->cipher_in_bits = is_in_bits(to->class, to->number);

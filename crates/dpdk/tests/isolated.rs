@@ -156,6 +156,46 @@ fn chains_agree() {
     }
 }
 
+/// A tag in the place of the result, over which a cipher that changes nothing goes.
+#[test]
+fn a_tag_stays_where_nothing_is_encrypted() {
+    let fixture = Fixture::new();
+    let key = key(16);
+    let cipher = |forward| transform(Class::Cipher, 1, forward, &[], [0; 3]);
+    let mac = |forward| transform(Class::Auth, 3, forward, &key, [0, 16, 0]);
+    let parts = Parts { span: (0..48).collect(), cipher: (0, 48), auth: (0, 32), ..Parts::default() };
+    let tagged = |packet: &mut Packet| {
+        // SAFETY: the place of the result has 48 bytes.
+        packet.tag = unsafe { packet.destination.add(32) };
+        packet.tag_at = 32;
+    };
+    for lie in [Lie::InPlace, Lie::Apart] {
+        let (here, there) = ([mac(true), cipher(true)], [cipher(false), mac(false)]);
+        let session = bind(&here).unwrap();
+        let local = run_by(&session, &parts, lie, |packet| {
+            tagged(packet);
+            // SAFETY: everything is as long as it says.
+            unsafe { millstream_dpdk_run(packet, 1) }
+        });
+        assert_eq!((local.0, &local.1[..32]), (Status::Good, &parts.span[..32]), "{lie:?}");
+        assert_ne!(local.1[32..], parts.span[32..], "{lie:?}");
+        let run = |session: &Bound, parts: &Parts| {
+            run_by(session, parts, lie, |packet| {
+                tagged(packet);
+                // SAFETY: the packet is as the function before makes it.
+                assert_eq!(unsafe { millstream_dpdk_submit(fixture.lane, packet, 1) }, 1);
+                fixture.poll(packet);
+            })
+        };
+        assert_eq!(run(&bind_in(fixture.device, &here).unwrap(), &parts), local, "{lie:?}");
+        let back = bind_in(fixture.device, &there).unwrap();
+        let mut made = Parts { span: local.1, ..parts.clone() };
+        assert_eq!(run(&back, &made).0, Status::Good, "back, {lie:?}");
+        made.span[40] ^= 1;
+        assert_eq!(run(&back, &made).0, Status::Authentication, "wrong, {lie:?}");
+    }
+}
+
 #[test]
 fn packets_come_back_in_their_order() {
     let fixture = Fixture::new();

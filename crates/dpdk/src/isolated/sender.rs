@@ -87,13 +87,20 @@ impl Sender {
                 return Err(Status::Argument);
             }
             match step.engine {
-                Engine::NullCipher | Engine::NullAuth => flight.step += 1,
+                // SAFETY: as the caller says.
+                Engine::NullCipher => unsafe { pass(flight) },
+                Engine::NullAuth => {}
                 // SAFETY: as the caller says.
                 _ => return unsafe { self.send(flight, step, region, number) },
             }
+            flight.step += 1;
         }
-        // SAFETY: as the caller says.
-        unsafe { copy_rest(&flight.packet, plan.steps().find_map(|step| written(step, &flight.packet))) };
+        let has_passed = plan.steps().any(|step| step.engine == Engine::NullCipher);
+        if !has_passed {
+            let written = plan.steps().find_map(|step| written(step, &flight.packet));
+            // SAFETY: as the caller says.
+            unsafe { copy_rest(&flight.packet, written) };
+        }
         flight.end(Status::Good);
         Ok(())
     }
@@ -171,6 +178,20 @@ fn refused(_: Refusal) -> Status {
 /// Returns the region that a step writes.
 fn written<K>(step: &Step<K>, packet: &Packet) -> Option<Region> {
     if step.is_auth() || step.engine == Engine::NullCipher { None } else { Region::of(step, packet) }
+}
+
+/// Does the work of a cipher that changes nothing: copies the span to a place of its own. A tag in there, which was made before, stays.
+unsafe fn pass(flight: &Flight) {
+    let (plan, packet) = (flight.plan(), &flight.packet);
+    let made = plan.step(0).filter(|step| flight.step > 0 && step.forward && step.has_tag());
+    // SAFETY: as the caller says; the tag that was made has its length.
+    unsafe {
+        let tag = Packet::given(packet.tag, made.map_or(0, |step| step.tag_len)).to_vec();
+        copy_rest(packet, None);
+        if !tag.is_empty() {
+            packet.give_tag(&tag);
+        }
+    }
 }
 
 /// Copies to a place of its own what no step has written there.

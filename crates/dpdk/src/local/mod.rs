@@ -19,31 +19,41 @@ use crate::session::Step;
 use begin::{begin, cipher};
 use work::Work;
 
-/// The number of packets that are executed at a time: as many as the widest lanes take.
-const MANY: usize = 512;
+/// The number of packets that are executed at a time: as many as the C side describes, and the widest lanes take.
+const MANY: usize = 256;
 
 /// Executes the operations of a burst. Each packet has its status then.
 ///
 /// # Safety
 /// See the module.
 pub unsafe fn run(packets: &mut [Packet]) {
-    // SAFETY: as the caller says.
-    let done = unsafe { frequent::run(packets) };
-    let packets = &mut packets[done..];
-    let mut tags = Vec::with_capacity(64 * packets.len().min(MANY));
     for burst in packets.chunks_mut(MANY) {
-        tags.clear();
         // SAFETY: as the caller says.
         unsafe {
-            let mut works = Vec::with_capacity(burst.len());
-            burst.iter_mut().for_each(|packet| Work::begin(packet, &mut works));
-            for number in 0..2 {
-                if !step(number, &mut works, &mut tags) {
-                    break;
-                }
+            let done = frequent::run(burst);
+            if done < burst.len() {
+                run_any(&mut burst[done..]);
             }
-            works.iter_mut().for_each(|work| work.finish(&tags));
         }
+    }
+}
+
+/// Executes operations of any kinds.
+///
+/// # Safety
+/// See the module.
+#[inline(never)]
+unsafe fn run_any(burst: &mut [Packet]) {
+    let (mut works, mut tags) = (Vec::with_capacity(burst.len()), Vec::with_capacity(64 * burst.len()));
+    // SAFETY: as the caller says.
+    unsafe {
+        burst.iter_mut().for_each(|packet| Work::begin(packet, &mut works));
+        for number in 0..2 {
+            if !step(number, &mut works, &mut tags) {
+                break;
+            }
+        }
+        works.iter_mut().for_each(|work| work.finish(&tags));
     }
 }
 

@@ -49,6 +49,7 @@ const DEEP: &[(&str, Step)] = &[
     }),
     ("tokens-tpm", steps::tokens_tpm),
     ("dpdk-gateway", |_| dpdk::gateway()),
+    ("dpdk-24.11", |_| dpdk::next()),
     ("fuzz", steps::fuzz),
     ("upstream", |p| {
         p.passed += upstream::all()?;

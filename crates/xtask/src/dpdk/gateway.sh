@@ -90,6 +90,8 @@ assert came == data, "what came back is not what was sent"'
     echo "$name: pings of all lengths, and a file both ways"
 }
 tunnel aes-cbc aes-128-cbc 16 sha1-hmac 'auth hmac(sha1) AUTH enc cbc(aes) KEY' -l
+tunnel aes-ctr aes-128-ctr 20 sha1-hmac 'auth hmac(sha1) AUTH enc rfc3686(ctr(aes)) KEY' -l
+tunnel aes-ctr-without-library aes-128-ctr 20 sha1-hmac 'auth hmac(sha1) AUTH enc rfc3686(ctr(aes)) KEY' ''
 tunnel 3des-cbc 3des-cbc 24 sha1-hmac 'auth hmac(sha1) AUTH enc cbc(des3_ede) KEY' -l
 tunnel aes-gcm aes-128-gcm 20 aead 'aead rfc4106(gcm(aes)) KEY 128' -l
 tunnel aes-gcm-without-library aes-128-gcm 20 aead 'aead rfc4106(gcm(aes)) KEY 128' ''

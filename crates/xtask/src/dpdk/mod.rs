@@ -1,6 +1,7 @@
 //! The driver for DPDK: the crate's archive, linked with the driver's C side where DPDK's headers are.
 
 mod gateway;
+mod next;
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use crate::install::build::{artifact, cargo};
 use crate::run::{command, root, run, works};
 
 pub use gateway::gateway;
+pub use next::next;
 
 /// Returns true if the headers that the driver is compiled with are installed.
 pub fn has_headers() -> bool {

@@ -9,7 +9,7 @@ mod debian;
 mod image;
 mod make;
 mod sizes;
-mod system;
+pub mod system;
 
 pub use check::{build_again, check, clean_root};
 pub use make::Release;

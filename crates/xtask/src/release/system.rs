@@ -28,15 +28,27 @@ pub enum Inside<'a> {
 /// # Errors
 /// When a folder can't be made.
 pub fn bootstrap(name: &str, variant: &str, packages: &str) -> Result<Option<PathBuf>, String> {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    bootstrap_of(suite.ok_or("/etc/os-release: no VERSION_CODENAME")?, name, variant, packages)
+}
+
+/// Does the same as [`bootstrap`] for another Debian, by its code name.
+///
+/// # Errors
+/// When a folder can't be made.
+pub fn bootstrap_of(
+    suite: &str,
+    name: &str,
+    variant: &str,
+    packages: &str,
+) -> Result<Option<PathBuf>, String> {
     let may_mount = || {
         works("unshare", &["--mount", "--pid", "--fork", "--net", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
     };
     if !is_root() || !may_mount() || !works("mmdebstrap", &["--version"]) {
         return Ok(None);
     }
-    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-    let suite = suite.ok_or("/etc/os-release: no VERSION_CODENAME")?;
     let folder = root().join(SYSTEMS).join(format!("{suite}-{name}"));
     if folder.exists() {
         return Ok(Some(folder));
