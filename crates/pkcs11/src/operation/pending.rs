@@ -12,7 +12,7 @@ use cryptoki_sys::*;
 use millstream::isolated::BegunSignature;
 use millstream::{EngineError, Operation};
 
-use super::signature::{Prepared, Signer};
+use super::prepared::{Prepared, Signer};
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal};
 
