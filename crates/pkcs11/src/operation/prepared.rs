@@ -54,6 +54,9 @@ impl Prepared {
                 },
                 deterministic: form.deterministic,
             },
+            Signer::SlhDsa(form) => {
+                SignatureScheme::SlhDsa { digest: form.function, deterministic: form.deterministic }
+            }
             Signer::RsaPkcs => SignatureScheme::RsaPkcs1 { hash: None },
             Signer::RsaRaw => SignatureScheme::RsaRaw,
             Signer::RsaHashed(hash) => SignatureScheme::RsaPkcs1 { hash: Some(*hash) },
@@ -65,23 +68,28 @@ impl Prepared {
             Signer::Ecdsa(_) if self.input.is_empty() => return None,
             Signer::Ecdsa(_) => SignatureScheme::Ecdsa { hash: self.ecdsa_hash(), deterministic: false },
             Signer::Eddsa(Eddsa::Pure) => SignatureScheme::Ed25519,
-            Signer::Mac(_) | Signer::Finished(_) | Signer::Eddsa(_) | Signer::SlhDsa(_) => return None,
+            Signer::Mac(_) | Signer::Finished(_) | Signer::Eddsa(_) => return None,
         })
     }
 
-    /// Returns what is signed by that scheme in the service.
+    /// Returns the context of the signature, and what is signed within it by that scheme in the service.
     ///
     /// # Errors
     /// `CKR_DATA_LEN_RANGE`.
-    pub fn to_send(&self) -> Outcome<Cow<'_, [u8]>> {
+    pub fn to_send(&self) -> Outcome<(&[u8], Cow<'_, [u8]>)> {
         Ok(match (&self.signer, &*self.engine) {
-            (Signer::RsaRaw, _) => Cow::Owned(padded(&self.input, self.len)?.to_vec()),
-            // The message's representative: messages may be longer than what travels, and contexts stay here.
+            (Signer::RsaRaw, _) => (&[], Cow::Owned(padded(&self.input, self.len)?.to_vec())),
+            // The message's representative: messages may be longer than what travels, and the context is in it.
             (Signer::MlDsa(form), Engine::Remote(key)) => {
                 form.check(&self.input)?;
-                Cow::Owned(key.representative(form.ml_dsa(), &self.input)?.to_vec())
+                (&[], Cow::Owned(key.representative(form.ml_dsa(), &self.input)?.to_vec()))
             }
-            _ => Cow::Borrowed(&self.input),
+            // SLH-DSA hashes the message together with bytes of the private key, so the message itself travels.
+            (Signer::SlhDsa(form), Engine::Remote(_)) => {
+                form.check(&self.input)?;
+                (&form.context, Cow::Borrowed(&self.input))
+            }
+            _ => (&[], Cow::Borrowed(&self.input)),
         })
     }
 
@@ -98,7 +106,8 @@ impl Prepared {
             (Signer::Ecdsa(_), Engine::Remote(_)) if input.is_empty() => return refuse(CKR_DATA_LEN_RANGE),
             (_, Engine::Remote(key)) => {
                 let scheme = self.scheme().ok_or(Refusal(CKR_MECHANISM_PARAM_INVALID))?;
-                return key.sign(scheme, &self.to_send()?);
+                let (context, input) = self.to_send()?;
+                return key.sign(scheme, context, &input);
             }
             (Signer::RsaPkcs, Engine::Rsa(key)) => {
                 key.sign_pkcs1_encoded(input, &mut out)?;

@@ -175,7 +175,7 @@ impl Signing {
             (_, Engine::MlDsaPublic(key)) => key.set().signature_len(),
             (_, Engine::SlhDsa(key)) => key.set().signature_len(),
             (_, Engine::SlhDsaPublic(key)) => key.set().signature_len(),
-            (Signer::MlDsa(_), Engine::Remote(key)) => key.size(),
+            (Signer::MlDsa(_) | Signer::SlhDsa(_), Engine::Remote(key)) => key.size(),
             (Signer::Ecdsa(_), Engine::Remote(key)) => 2 * key.size(),
             (_, Engine::Remote(key)) if key.is_rsa() => key.size(),
             _ => ed25519::SIGNATURE,
