@@ -117,7 +117,7 @@ impl Desk<'_> {
         bytes: &[u8],
     ) -> Result<KeyReply, KeyRefusal> {
         let key = PreparedKey::new(self.features, algorithm, bytes, exportable, Some(self.memory));
-        // What the accelerator's thread takes is no part of it.
+        // The time of the accelerator's thread is no part of the turn.
         drop(turn);
         let key = key.and_then(|key| key.with_purpose(purpose));
         let (key, grant) = (key.map_err(|why| self.why_not(algorithm, why))?, self.grant);

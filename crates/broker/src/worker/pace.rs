@@ -236,7 +236,7 @@ mod tests {
         let mut checked = 0;
         for algorithm in Algorithm::ALL.iter().copied() {
             let is_paced = |origin| paces.of(algorithm, origin).is_some();
-            // Of RSA, the length of a modulus.
+            // A key of RSA has the length of its modulus.
             let lens = if algorithm == Algorithm::Rsa { 256..=256 } else { 1..=128 };
             for len in lens.filter(|_| !is_paced(Origin::Imported)) {
                 let make = || generate_key(features, algorithm, len, &mut Xorshift(len as u64));

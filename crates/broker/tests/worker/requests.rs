@@ -98,7 +98,7 @@ fn a_flood_of_requests_holds_up_nobody_else() {
 /// A set of SLH-DSA whose keys take long to expand, and the bytes of such a key.
 const SLOW: (Algorithm, u16) = (Algorithm::SlhDsaShake256s, 128);
 
-/// Whether it brings a key or has it made, a client that asks for keys on hashes all the time has one at intervals, and another client has its turn in between. Other
+/// A client that asks for keys on hashes all the time, and brings them or has them made, gets one at intervals. Another client has its turn in between, and other
 /// keys come at once.
 fn keys_that_take_long_come_at_intervals() {
     let worker = Worker::start(&[]);

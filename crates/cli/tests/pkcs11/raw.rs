@@ -302,7 +302,8 @@ fn one_thread_has_sixty_four_signatures_in_flight() {
         ];
         let sessions: Vec<_> = (0..64).map(|_| functions.session(CKF_ASYNC_SESSION)).collect();
         for (generate, how, sign) in cases {
-            let [public_key, private_key] = functions.pair(session, generate, &[how], &[stays.clone()]);
+            let [public_key, private_key] =
+                functions.pair(session, generate, &[how], std::slice::from_ref(&stays));
             let mut places = vec![[0u8; 256]; sessions.len()];
             for restarted in [false, true] {
                 if restarted {
