@@ -17,7 +17,7 @@ struct Tokens {
     place: Place,
 }
 
-const KINDS: [&str; 5] = ["p-256", "p-384", "ed25519", "x25519", "rsa -b 2048"];
+const KINDS: [&str; 6] = ["p-256", "p-384", "ed25519", "x25519", "rsa -b 2048", "ml-dsa-65"];
 
 impl Tokens {
     fn new() -> Tokens {
@@ -105,6 +105,8 @@ fn every_command(openssl: &OpenSsl) {
     let words = format!("-in {} -sigfile {}", path("message"), path("signature"));
     verify(&format!("pkeyutl -verify -rawin -pubin -inkey {} {words}", path("public")));
 
+    ml_dsa(openssl, &tokens);
+
     // RSA decrypts, and two agree.
     good(&format!("pkey -in {} -pubout -out {}", tokens.uri("rsa"), path("public")));
     let words = format!("-pubin -inkey {} -in {} -out {}", path("public"), path("message"), path("sealed"));
@@ -121,6 +123,38 @@ fn every_command(openssl: &OpenSsl) {
     // Nothing comes out.
     let ended = tokens.run(openssl, &format!("pkey -in {}", tokens.uri("p-256")));
     assert_ne!(ended.code, Some(0), "the private part came out");
+}
+
+/// Signs messages and certificates with keys of ML-DSA, made by the service and brought to it. OpenSSL before 3.5 has the public keys from Millstream.
+fn ml_dsa(openssl: &OpenSsl, tokens: &Tokens) {
+    let verifier = Side::new(&tokens.place, "verifier", Provider::Millstream);
+    let path = |name| tokens.path(name);
+    let good = |words: &str| openssl.good(&tokens.isolated, words, b"");
+    let verify = |words: &str| openssl.good(&verifier, words, b"");
+    for name in ["ML-DSA-44", "ML-DSA-87"] {
+        verify(&format!("genpkey -algorithm {name} -out {}", path("own.key")));
+        tokens.millstream(&format!("key import own.key -T web -K {} --pin-file pin", name.to_lowercase()));
+    }
+    for label in ["ml-dsa-65", "ml-dsa-44", "ml-dsa-87"] {
+        let pin = path("pin");
+        let by_label = tokens.uri(label);
+        let by_rfc = format!("pkcs11:token=web;object={label};type=private?pin-source=file:{pin}");
+        good(&format!("pkey -in {by_label} -pubout -out {}", path("public")));
+        let public = good(&format!("pkey -pubin -in millstream:web/{label}?type=public -pubout"));
+        assert!(public == std::fs::read(path("public")).expect("it was written"), "{label}");
+        tokens.isolated.take();
+        for uri in [&by_label, &by_rfc] {
+            let words = format!("-in {} -out {}", path("message"), path("signature"));
+            good(&format!("pkeyutl -sign -rawin -inkey {uri} {words}"));
+            let words = format!("-in {} -sigfile {}", path("message"), path("signature"));
+            verify(&format!("pkeyutl -verify -rawin -pubin -inkey {} {words}", path("public")));
+        }
+        good(&format!("req -new -x509 -key {by_rfc} -subj /CN={label} -days 2 -out {}", path("certificate")));
+        tokens.isolated.take().require_isolated(label, 3, 100);
+        verify(&format!("verify -CAfile {0} {0}", path("certificate")));
+        let ended = tokens.run(openssl, &format!("pkey -in {by_label}"));
+        assert_ne!(ended.code, Some(0), "the private part of {label} came out");
+    }
 }
 
 /// URIs of RFC 7512, lists, and the errors of people.
@@ -159,10 +193,20 @@ fn uris_and_mistakes(openssl: &OpenSsl) {
     }
 }
 
-/// A TLS server's key is a URI. The key is loaded again when the worker that had it is gone.
+/// A TLS server's key is a URI.
 fn a_server(openssl: &OpenSsl) {
+    serves_with("p-256", openssl);
+}
+
+#[test]
+fn a_server_of_ml_dsa_on_openssl_4() {
+    serves_with("ml-dsa-65", &OpenSsl::newest(4));
+}
+
+/// Serves TLS with a key, which is loaded again when the worker that had it is gone.
+fn serves_with(label: &str, openssl: &OpenSsl) {
     let tokens = Tokens::new();
-    let (uri, port) = (tokens.uri("p-256"), free_port());
+    let (uri, port) = (tokens.uri(label), free_port());
     let certificate = tokens.path("certificate");
     openssl.good(
         &tokens.isolated,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use millstream_tests::{OpenSsl, Side, run};
+use millstream_tests::{OpenSsl, Provider, Service, Side, run};
 
 use crate::peer::Tls;
 
@@ -39,6 +39,30 @@ fn certificates_of_ml_dsa(openssl: &OpenSsl) {
     tls.default.counted().require_none();
 }
 
+/// A key of a server, and one of a client, is in the service, which signs the handshake.
+fn isolated_keys_of_ml_dsa(openssl: &OpenSsl) {
+    let tls = Tls::new(openssl);
+    let service = Service::start(&tls.place, &[]);
+    let isolated = Side::new(&tls.place, "isolated", Provider::Isolated(&service));
+    for (name, in_tls) in SIGNATURES {
+        let [key, certificate] = certificate(&tls, openssl, &tls.default, name);
+        let own = format!("-tls1_3 -cert {} -key {}", certificate.display(), key.display());
+        let trusts = format!("-CAfile {} -verify_return_error -sigalgs {in_tls}", certificate.display());
+        isolated.take();
+        tls.exchange((&isolated, &tls.default), &own, &format!("-tls1_3 {trusts}"), 1000);
+        isolated.take().require_isolated(&name.to_lowercase(), 1, 100);
+        // The client's key, and its verification of the server's signature, which needs no key of the service.
+        tls.exchange((&tls.default, &isolated), &format!("{own} -Verify 1 {trusts}"), &own, 1000);
+        let counted = isolated.take();
+        counted.require_isolated(&name.to_lowercase(), 1, 100).require_local(&name.to_lowercase(), 1, 100);
+    }
+}
+
+#[test]
+fn isolated_keys_of_ml_dsa_on_openssl_4() {
+    isolated_keys_of_ml_dsa(&OpenSsl::newest(4));
+}
+
 #[test]
 fn certificates_of_ml_dsa_on_openssl_4() {
     certificates_of_ml_dsa(&OpenSsl::newest(4));
@@ -47,6 +71,7 @@ fn certificates_of_ml_dsa_on_openssl_4() {
 #[test]
 fn long_newest_3_takes_certificates_of_ml_dsa() {
     certificates_of_ml_dsa(&OpenSsl::newest(3));
+    isolated_keys_of_ml_dsa(&OpenSsl::newest(3));
 }
 
 /// Where both providers tell of a signature, a client offers it once, in the place as before.

@@ -63,8 +63,8 @@ use std::sync::OnceLock;
 
 pub use millstream_accelerator::{
     AeadKey, Checksum, CipherKey, DecryptionScheme, Generator, Key, MacKey, MlDsaInput, Operation,
-    PrivateKey, SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, Way, WayError, algorithm_of, given_by,
-    is_long_result,
+    PrivateKey, SignatureScheme, Unit, VerifyingKey, VerifyingKeyRef, Way, WayError, algorithm_of,
+    algorithm_of_slh_dsa, given_by, is_long_result,
 };
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;

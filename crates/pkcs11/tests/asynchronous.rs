@@ -137,13 +137,16 @@ fn one_thread_collects_what_it_began_in_many_sessions() {
             ulValueLen: params.len() as CK_ULONG,
         };
         let p256 = functions.pair(plain, CKM_EC_KEY_PAIR_GEN, &mut curve);
-        let mut set = CKP_ML_DSA_65;
-        let mut set = CK_ATTRIBUTE {
-            type_: CKA_PARAMETER_SET,
-            pValue: (&raw mut set).cast(),
-            ulValueLen: size_of::<CK_ULONG>() as CK_ULONG,
-        };
-        let dsa = functions.pair(plain, CKM_ML_DSA_KEY_PAIR_GEN, &mut set);
+        let [dsa, hashes] =
+            [(CKM_ML_DSA_KEY_PAIR_GEN, CKP_ML_DSA_65), (CKM_SLH_DSA_KEY_PAIR_GEN, CKP_SLH_DSA_SHA2_128F)]
+                .map(|(generate, mut set)| {
+                    let mut set = CK_ATTRIBUTE {
+                        type_: CKA_PARAMETER_SET,
+                        pValue: (&raw mut set).cast(),
+                        ulValueLen: size_of::<CK_ULONG>() as CK_ULONG,
+                    };
+                    functions.pair(plain, generate, &mut set)
+                });
         let sessions: Vec<_> = (0..64).map(|_| functions.session(CKF_ASYNC_SESSION)).collect();
         for (kind, keys, bytes) in [
             (CKM_SHA256_RSA_PKCS, rsa, 256),
@@ -151,6 +154,8 @@ fn one_thread_collects_what_it_began_in_many_sessions() {
             (CKM_RSA_X_509, rsa, 256),
             (CKM_ML_DSA, dsa, 3309),
             (CKM_HASH_ML_DSA_SHAKE256, dsa, 3309),
+            (CKM_SLH_DSA, hashes, 17_088),
+            (CKM_HASH_SLH_DSA_SHA256, hashes, 17_088),
         ] {
             let mut places = vec![vec![0; bytes]; sessions.len()];
             let begin = Instant::now();

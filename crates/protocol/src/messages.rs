@@ -328,8 +328,8 @@ numbered! {
         PolicyExportable = 14 "the policy has `exportable = false`: ask for a key that is not exportable",
         /// The wrapped key can't be unwrapped here.
         Wrapped = 15 "the key was wrapped by another service, or for other usages, or before this one was started again: import the key again",
-        /// The worker has made a key of RSA just now, and does other things first.
-        Busy = 16 "the worker has just made a key of RSA, which takes long, and serves others first: ask again in a moment",
+        /// The worker has made or expanded a key that takes long just now, and does other things first.
+        Busy = 16 "the worker has just made a key of RSA, or made or expanded one of SLH-DSA, which takes long, and serves others first: ask again in a moment",
         /// The service keeps no tokens.
         NoTokens = 17 "the service keeps no tokens: its policy needs a [tokens] section",
         /// There is no such token, or this user may not use it.

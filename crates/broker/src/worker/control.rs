@@ -1,6 +1,5 @@
 //! The control thread: it obeys the broker, and answers clients about keys.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,6 +25,7 @@ use super::key_socket::KeySocket;
 use super::keys::Desk;
 use super::memory::KeyRegions;
 use super::moves::{MOVES, Move};
+use super::pace::Paces;
 use super::presigning::Presigning;
 use super::serving::{Mailbox, Serving, WakeCounts};
 use super::share::Share;
@@ -96,8 +96,8 @@ pub(super) struct Control {
     pub(super) steps: Counter,
     /// Wraps keys; none until the broker has told how.
     wrapping: Option<Wrapping>,
-    /// The time before which no other key of RSA is made.
-    rests_until: Cell<Option<Instant>>,
+    /// The pace of keys that take long.
+    paces: Paces,
     /// Says which grants may use presignatures.
     presigning: Presigning,
     /// The vault of tokens, where the service keeps any.
@@ -117,7 +117,7 @@ macro_rules! desk {
             rules: &$held.grant.keys,
             slots: $held.grant.key_slots as usize,
             wrapping: $control.wrapping.as_ref(),
-            rests_until: &$control.rests_until,
+            paces: &$control.paces,
         }
     };
 }
@@ -152,7 +152,7 @@ impl Control {
             wipes,
             steps: Counter::of_steps(),
             wrapping: None,
-            rests_until: Cell::new(None),
+            paces: Paces::default(),
             presigning,
             tokens,
         })
@@ -389,6 +389,7 @@ impl Control {
         if let Some(keys) = &held.keys {
             let _ = epoll::delete(&self.epoll, keys);
         }
+        self.paces.forget(held.id);
         self.close_tokens(number, &held);
         Ok(held)
     }

@@ -1,8 +1,5 @@
 //! A worker's answers to its clients about keys.
 
-use std::cell::Cell;
-use std::time::Instant;
-
 use millstream_accelerator::{
     ExportError, GrantId, Handle, InsertError, Key, NonceCounter, Nonces, PreparedKey, PublicKeyError,
     Purpose, Random, SharedKeyMemory, generate_key,
@@ -15,6 +12,7 @@ use millstream_protocol::{
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::pace::{Origin, Paces, Turn};
 use super::serving::{Mailbox, Serving};
 use super::wrapping::{self, Wrapping};
 use crate::progress::Counter;
@@ -37,17 +35,8 @@ pub(super) struct Desk<'a> {
     /// The policy's rules for keys.
     pub(super) rules: &'a KeyRules,
     pub(super) wrapping: Option<&'a Wrapping>,
-    /// The time before which no other key of RSA is made.
-    pub(super) rests_until: &'a Cell<Option<Instant>>,
-}
-
-/// The origin of a key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// The client, who may have it still.
-    Imported,
-    /// This worker, and from nowhere else.
-    Generated,
+    /// The pace of keys that take long.
+    pub(super) paces: &'a Paces,
 }
 
 /// The least that is charged for what the accelerator's thread is asked about a key, in nanoseconds: being asked takes time,
@@ -96,21 +85,40 @@ impl Desk<'_> {
         made.unwrap_or_else(|why| KeyReply::Refused { why })
     }
 
-    /// Expands a key here, so that the accelerator's thread need not.
+    /// Makes a key of the grant from its bytes.
     fn make(
         &self,
-        algorithm: u8,
+        code: u8,
         exportable: bool,
         purpose: &KeyPurpose,
         bytes: &[u8],
         origin: Origin,
     ) -> Result<KeyReply, KeyRefusal> {
-        let algorithm = self.allowed(algorithm)?;
+        let algorithm = self.allowed(code)?;
         if bytes.len() > MOST_KEY_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
         let purpose = self.purpose(algorithm, exportable, purpose, origin)?;
+        self.expand(self.turn(algorithm, origin)?, algorithm, exportable, purpose, bytes)
+    }
+
+    /// Returns the grant's turn to make or to expand a key. One that takes long has its turn at intervals.
+    fn turn(&self, algorithm: Algorithm, origin: Origin) -> Result<Option<Turn<'_>>, KeyRefusal> {
+        self.paces.turn(self.grant, algorithm, origin).map_err(|_| KeyRefusal::Busy)
+    }
+
+    /// Expands a key here, so that the accelerator's thread need not, and gives it to that.
+    fn expand(
+        &self,
+        turn: Option<Turn<'_>>,
+        algorithm: Algorithm,
+        exportable: bool,
+        purpose: Purpose,
+        bytes: &[u8],
+    ) -> Result<KeyReply, KeyRefusal> {
         let key = PreparedKey::new(self.features, algorithm, bytes, exportable, Some(self.memory));
+        // The time of the accelerator's thread is no part of the turn.
+        drop(turn);
         let key = key.and_then(|key| key.with_purpose(purpose));
         let (key, grant) = (key.map_err(|why| self.why_not(algorithm, why))?, self.grant);
         let inserted = self.ask(move |serving| serving.accelerator.insert_prepared(grant, key));
@@ -139,30 +147,16 @@ impl Desk<'_> {
         purpose: &KeyPurpose,
         len: usize,
     ) -> Result<KeyReply, KeyRefusal> {
-        let known = self.allowed(algorithm)?;
+        let algorithm = self.allowed(algorithm)?;
         // A key that the policy forbids is not made first.
-        self.purpose(known, exportable, purpose, Origin::Generated)?;
-        let key = self.paced(known, || generate_key(self.features, known, len, &mut System(self.steps)))?;
+        let purpose = self.purpose(algorithm, exportable, purpose, Origin::Generated)?;
+        let turn = self.turn(algorithm, Origin::Generated)?;
+        let key = generate_key(self.features, algorithm, len, &mut System(self.steps));
         let key = key.map_err(|error| match error {
             Error::Parameter { .. } => KeyRefusal::Exhausted,
             _ => KeyRefusal::KeyLength,
         })?;
-        self.make(algorithm, exportable, purpose, &key, Origin::Generated)
-    }
-
-    /// Makes a key, if it is not of RSA or the last of those was long enough ago. To make one takes up to seconds, and nobody else is
-    /// answered meanwhile: so for three times as long all others come first.
-    fn paced<T>(&self, algorithm: Algorithm, make: impl FnOnce() -> T) -> Result<T, KeyRefusal> {
-        let began = Instant::now();
-        if algorithm != Algorithm::Rsa {
-            return Ok(make());
-        }
-        if self.rests_until.get().is_some_and(|until| began < until) {
-            return Err(KeyRefusal::Busy);
-        }
-        let made = make();
-        self.rests_until.set(Some(Instant::now() + 3 * began.elapsed()));
-        Ok(made)
+        self.expand(turn, algorithm, exportable, purpose, &key)
     }
 
     /// Encrypts a private key, which the client keeps until a process asks for it.

@@ -19,6 +19,7 @@ mod key_socket;
 mod keys;
 mod memory;
 mod moves;
+mod pace;
 mod presigning;
 mod private;
 mod sandbox;

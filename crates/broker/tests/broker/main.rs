@@ -16,6 +16,7 @@ mod packaging;
 mod real;
 mod recovery;
 mod serving;
+mod signatures;
 mod strangers;
 mod stub;
 mod system;
@@ -56,6 +57,7 @@ fn main() {
         metrics::TRIALS,
         busy::TRIALS,
         holes::TRIALS,
+        signatures::TRIALS,
     ]
     .concat();
     let trials = trials.into_iter().map(|(name, test)| {

@@ -46,7 +46,8 @@ pub fn run(arguments: &[OsString]) {
     let flush = Duration::from_nanos(number("--flush-ns=").unwrap());
     let cpu = number("--cpu=").map(|cpu| cpu as usize);
     let key_memory = number("--key-memory=").unwrap() as usize;
-    if let Err(error) = worker::run(Config { spin, flush, cpu, key_memory, ..Config::new(0) }) {
+    let private_keys = arguments.iter().any(|argument| argument == "--private-keys");
+    if let Err(error) = worker::run(Config { spin, flush, cpu, key_memory, private_keys, ..Config::new(0) }) {
         eprintln!("worker: {error}");
         std::process::exit(1);
     }
@@ -108,6 +109,13 @@ impl Queue {
     /// Returns true when an operation has ended. Each end is reported once.
     pub fn has_ended(&mut self) -> bool {
         self.completions.pop().unwrap().is_some()
+    }
+
+    /// Returns how an operation has ended, and frees its place; none where none has ended.
+    pub fn ended(&mut self) -> Option<Status> {
+        let words = self.completions.pop().unwrap()?;
+        self.completions.release();
+        Completion::from_words(words).status()
     }
 
     /// Returns the next completion's status; none when the grant ends first.

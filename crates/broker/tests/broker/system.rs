@@ -42,6 +42,8 @@ pub fn serve(arguments: &[OsString]) {
     if let Some(stuck) = std::env::var("TRIAL_STUCK_MS").ok().and_then(|text| text.parse().ok()) {
         config.stuck = Duration::from_millis(stuck);
     }
+    let private = std::env::var("TRIAL_PRIVATE").expect("how many workers for private keys");
+    config.private_accelerators = private.parse().unwrap();
     let stop = Stop::new().unwrap();
     stop.on_signals().unwrap();
     match Broker::start(config) {
@@ -73,6 +75,8 @@ fn log_of(socket: &Path) -> PathBuf {
 #[derive(Default)]
 pub struct Setting {
     pub workers: usize,
+    /// The number of workers for private keys.
+    pub private: usize,
     pub policy: Option<&'static str>,
     /// The address of the metrics, the names under which they may be asked for, and `names` if each grant is
     /// to be listed.
@@ -112,6 +116,7 @@ impl Service {
         command.arg(if setting.listener.is_some() { "inherited" } else { "" });
         command.arg(if setting.real { "as-worker" } else { "as-stub" });
         command.args(setting.old_kernel.then_some("old-kernel"));
+        command.env("TRIAL_PRIVATE", setting.private.to_string());
         command.envs(setting.stuck.map(|stuck| ("TRIAL_STUCK_MS", stuck.as_millis().to_string())));
         command.stdin(setting.listener.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::piped());
         let mut child = command.process_group(0).spawn().unwrap();

@@ -1,13 +1,12 @@
 //! Asynchronous sessions with keys of the service: many signatures of one thread in flight, and accidents of the service meanwhile.
 #![allow(unsafe_code)]
 
-use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use cryptoki_sys::*;
 
 use crate::bed::{alone, make};
-use crate::raw::{Functions, Value, attributes, bare, call, good, number};
+use crate::raw::{Functions, Value, bare, call, good, number};
 use crate::service::signal;
 
 /// A pair of the token, the mechanism that it signs with, and sessions in which it does.
@@ -31,15 +30,7 @@ impl InFlight {
 
     /// Makes another pair.
     fn take_pair(&mut self, generate: CK_MECHANISM_TYPE, how: Value, sign: CK_MECHANISM_TYPE) {
-        let (public, private) = ([how], [(CKA_TOKEN, vec![1])]);
-        let (mut public, mut private) = (attributes(&public), attributes(&private));
-        let (at, of_private) = (public.as_mut_ptr(), private.as_mut_ptr());
-        let [public_key, private_key] = &mut self.keys;
-        let generate = &mut bare(generate);
-        good!(
-            self.functions,
-            C_GenerateKeyPair(self.sessions[0], generate, at, 1, of_private, 1, public_key, private_key)
-        );
+        self.keys = self.functions.pair(self.sessions[0], generate, &[how], &[(CKA_TOKEN, vec![1])]);
         self.sign = sign;
     }
 
@@ -58,30 +49,15 @@ impl InFlight {
     fn collect(&mut self) -> Vec<CK_RV> {
         let mut answers = Vec::new();
         for (i, (session, place)) in self.sessions.iter().zip(&mut self.places).enumerate() {
-            let mut data = CK_ASYNC_DATA {
-                ulVersion: 0,
-                pValue: null_mut(),
-                ulValue: 0,
-                hObject: 0,
-                hAdditionalObject: 0,
-            };
-            let name = c"C_Sign".as_ptr().cast_mut().cast();
-            let ended = loop {
-                match call!(self.functions, C_AsyncComplete(*session, name, &mut data)) {
-                    CKR_PENDING => {}
-                    ended => break ended,
-                }
-            };
-            answers.push(ended);
-            if ended == CKR_OK {
-                good!(self.functions, C_VerifyInit(*session, &mut bare(self.sign), self.keys[0]));
-                let mut text = [i as u8; 9];
-                let (at, len) = (place.as_mut_ptr(), data.ulValue);
-                good!(self.functions, C_Verify(*session, text.as_mut_ptr(), 9, at, len));
+            let ended = self.functions.complete(*session);
+            if let Ok(len) = ended {
+                let (key, text) = (self.keys[0], [i as u8; 9]);
+                let told = self.functions.verify(*session, bare(self.sign), key, &text, &place[..len]);
+                assert_eq!(told, CKR_OK);
             }
+            answers.push(ended.err().unwrap_or(CKR_OK));
             // There is no second answer.
-            let again = call!(self.functions, C_AsyncComplete(*session, name, &mut data));
-            assert_eq!(again, CKR_OPERATION_NOT_INITIALIZED);
+            assert_eq!(self.functions.complete(*session), Err(CKR_OPERATION_NOT_INITIALIZED));
         }
         answers
     }

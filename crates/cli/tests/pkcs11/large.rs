@@ -5,7 +5,7 @@ use cryptoki_sys::*;
 use millstream::publickey::mldsa;
 
 use crate::bed::{alone, make};
-use crate::raw::{Functions, Value, attributes, bare, call, good, number};
+use crate::raw::{Functions, Value, bare, call, good, number};
 
 #[test]
 fn expanded_keys_of_ml_dsa_sign_in_the_service() {
@@ -28,26 +28,17 @@ fn expanded_keys_of_ml_dsa_sign_in_the_service() {
                 (CKA_SUBJECT, vec![0x30; 200]),
                 (CKA_VALUE, key.to_expanded().to_vec()),
             ];
-            let (mut template, mut kept) = (attributes(&named), 0);
-            let count = template.len() as CK_ULONG;
-            good!(functions, C_CreateObject(session, template.as_mut_ptr(), count, &mut kept));
+            let kept = functions.create(session, &named);
             // Loaded when it is used, and again after the service has started anew.
             for restarted in [false, true] {
                 if restarted {
                     drop(service);
                     service = bed.serve();
                 }
-                let (mut signature, mut len) = (vec![0; 5000], 5000);
-                let at = b"text".as_ptr().cast_mut();
-                good!(functions, C_SignInit(session, &mut bare(CKM_ML_DSA), kept));
-                good!(functions, C_Sign(session, at, 4, signature.as_mut_ptr(), &mut len));
-                key.public_key().verify(b"text", &signature[..len as usize]).unwrap();
+                let signature = functions.sign(session, bare(CKM_ML_DSA), kept, b"text").unwrap();
+                key.public_key().verify(b"text", &signature).unwrap();
             }
-            let mut value = vec![0; 5000];
-            let mut wanted =
-                [CK_ATTRIBUTE { type_: CKA_VALUE, pValue: value.as_mut_ptr().cast(), ulValueLen: 5000 }];
-            let told = call!(functions, C_GetAttributeValue(session, kept, wanted.as_mut_ptr(), 1));
-            assert_eq!(told, CKR_ATTRIBUTE_SENSITIVE);
+            assert_eq!(functions.read(session, kept, CKA_VALUE), Err(CKR_ATTRIBUTE_SENSITIVE));
             good!(functions, C_DestroyObject(session, kept));
         }
     });

@@ -12,4 +12,5 @@ mod raw;
 #[allow(dead_code)]
 #[path = "../isolated/service.rs"]
 mod service;
+mod slh_dsa;
 mod ten_thousand;

@@ -1,4 +1,4 @@
-//! What the client of the other tests does not know: XTS, ChaCha20-Poly1305 and SLH-DSA, by the functions themselves.
+//! What the client of the other tests does not know: XTS and ChaCha20-Poly1305, by the functions themselves.
 #![allow(non_snake_case, unsafe_code)]
 
 use std::ptr::null_mut;
@@ -88,10 +88,102 @@ impl Functions {
             (CKA_TOKEN, vec![u8::from(in_token)]),
             (CKA_VALUE, value.to_vec()),
         ];
-        let values = [&values[..], more].concat();
-        let (mut template, mut key) = (attributes(&values), 0);
-        good!(self, C_CreateObject(session, template.as_mut_ptr(), template.len() as CK_ULONG, &mut key));
-        key
+        self.create(session, &[&values[..], more].concat())
+    }
+
+    pub fn create(&self, session: CK_SESSION_HANDLE, values: &[Value]) -> CK_OBJECT_HANDLE {
+        let (mut template, mut object) = (attributes(values), 0);
+        good!(self, C_CreateObject(session, template.as_mut_ptr(), template.len() as CK_ULONG, &mut object));
+        object
+    }
+
+    /// Returns a new pair, the public and the private key.
+    pub fn pair(
+        &self,
+        session: CK_SESSION_HANDLE,
+        mechanism: CK_MECHANISM_TYPE,
+        public: &[Value],
+        private: &[Value],
+    ) -> [CK_OBJECT_HANDLE; 2] {
+        let (mut of_public, mut of_private) = (attributes(public), attributes(private));
+        let (mut public_key, mut private_key) = (0, 0);
+        good!(
+            self,
+            C_GenerateKeyPair(
+                session,
+                &mut bare(mechanism),
+                of_public.as_mut_ptr(),
+                of_public.len() as CK_ULONG,
+                of_private.as_mut_ptr(),
+                of_private.len() as CK_ULONG,
+                &mut public_key,
+                &mut private_key,
+            )
+        );
+        [public_key, private_key]
+    }
+
+    /// Reads an attribute.
+    pub fn read(
+        &self,
+        session: CK_SESSION_HANDLE,
+        object: CK_OBJECT_HANDLE,
+        kind: CK_ATTRIBUTE_TYPE,
+    ) -> Result<Vec<u8>, CK_RV> {
+        let mut value = vec![0; 5000];
+        let mut wanted = CK_ATTRIBUTE { type_: kind, pValue: value.as_mut_ptr().cast(), ulValueLen: 5000 };
+        let told = call!(self, C_GetAttributeValue(session, object, &mut wanted, 1));
+        value.truncate(wanted.ulValueLen.min(5000) as usize);
+        if told == CKR_OK { Ok(value) } else { Err(told) }
+    }
+
+    /// Signs at once.
+    pub fn sign(
+        &self,
+        session: CK_SESSION_HANDLE,
+        mut mechanism: CK_MECHANISM,
+        key: CK_OBJECT_HANDLE,
+        text: &[u8],
+    ) -> Result<Vec<u8>, CK_RV> {
+        let (at, n) = (text.as_ptr().cast_mut(), text.len() as CK_ULONG);
+        match call!(self, C_SignInit(session, &mut mechanism, key)) {
+            CKR_OK => {}
+            told => return Err(told),
+        }
+        let (mut signature, mut len) = (vec![0; 50_000], 50_000);
+        match call!(self, C_Sign(session, at, n, signature.as_mut_ptr(), &mut len)) {
+            CKR_OK => signature.truncate(len as usize),
+            told => return Err(told),
+        }
+        Ok(signature)
+    }
+
+    /// Verifies at once.
+    pub fn verify(
+        &self,
+        session: CK_SESSION_HANDLE,
+        mut mechanism: CK_MECHANISM,
+        key: CK_OBJECT_HANDLE,
+        text: &[u8],
+        signature: &[u8],
+    ) -> CK_RV {
+        let (at, n) = (text.as_ptr().cast_mut(), text.len() as CK_ULONG);
+        good!(self, C_VerifyInit(session, &mut mechanism, key));
+        call!(self, C_Verify(session, at, n, signature.as_ptr().cast_mut(), signature.len() as CK_ULONG))
+    }
+
+    /// Waits for the signature of an asynchronous session, and returns its length.
+    pub fn complete(&self, session: CK_SESSION_HANDLE) -> Result<usize, CK_RV> {
+        let mut data =
+            CK_ASYNC_DATA { ulVersion: 0, pValue: null_mut(), ulValue: 0, hObject: 0, hAdditionalObject: 0 };
+        let name = c"C_Sign".as_ptr().cast_mut().cast();
+        loop {
+            match call!(self, C_AsyncComplete(session, name, &mut data)) {
+                CKR_PENDING => {}
+                CKR_OK => return Ok(data.ulValue as usize),
+                told => return Err(told),
+            }
+        }
     }
 
     /// Encrypts or decrypts at once.
@@ -117,7 +209,7 @@ impl Functions {
     }
 }
 
-fn with<T>(mechanism: CK_MECHANISM_TYPE, parameter: &mut T) -> CK_MECHANISM {
+pub fn with<T>(mechanism: CK_MECHANISM_TYPE, parameter: &mut T) -> CK_MECHANISM {
     CK_MECHANISM {
         mechanism,
         pParameter: std::ptr::from_mut(parameter).cast(),
@@ -189,62 +281,6 @@ fn ciphers_that_few_clients_know_give_what_they_give_here() {
         let sealed = functions.cipher(session, true, cbc, key, text).unwrap();
         assert!(functions.cipher(session, false, cbc, reads, &sealed).unwrap() == text);
         let begun = call!(functions, C_EncryptInit(session, &mut cbc, reads));
-        assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
-    });
-}
-
-/// A worker does not compute SLH-DSA: a token's private key is kept and not used, and none is made there. Keys of a session are in this process.
-#[test]
-fn slh_dsa_is_computed_in_the_process_alone() {
-    alone("raw::slh_dsa_is_computed_in_the_process_alone", |bed| {
-        let service = bed.serve();
-        make(&service);
-        let functions = Functions::get();
-        let session = functions.logged_in();
-        let set = number(CKA_PARAMETER_SET, CKP_SLH_DSA_SHA2_128F);
-        let generate = |private: &[Value]| {
-            let (public, mut keys) = ([set.clone()], [0; 2]);
-            let (mut of_public, mut of_private) = (attributes(&public), attributes(private));
-            let [public_key, private_key] = &mut keys;
-            let told = call!(
-                functions,
-                C_GenerateKeyPair(
-                    session,
-                    &mut bare(CKM_SLH_DSA_KEY_PAIR_GEN),
-                    of_public.as_mut_ptr(),
-                    of_public.len() as CK_ULONG,
-                    of_private.as_mut_ptr(),
-                    of_private.len() as CK_ULONG,
-                    public_key,
-                    private_key,
-                )
-            );
-            if told == CKR_OK { Ok(keys) } else { Err(told) }
-        };
-        assert_eq!(generate(&[(CKA_TOKEN, vec![1])]), Err(CKR_KEY_FUNCTION_NOT_PERMITTED));
-        let open = [(CKA_SENSITIVE, vec![0]), (CKA_EXTRACTABLE, vec![1])];
-        let [public, private] = generate(&open).unwrap();
-        let (mut signature, mut len) = (vec![0; 17_088], 17_088);
-        let (at, text_len) = (b"text".as_ptr().cast_mut(), 4);
-        good!(functions, C_SignInit(session, &mut bare(CKM_SLH_DSA), private));
-        good!(functions, C_Sign(session, at, text_len, signature.as_mut_ptr(), &mut len));
-        good!(functions, C_VerifyInit(session, &mut bare(CKM_SLH_DSA), public));
-        good!(functions, C_Verify(session, at, text_len, signature.as_mut_ptr(), len));
-        let mut value = vec![0; 64];
-        let mut wanted =
-            [CK_ATTRIBUTE { type_: CKA_VALUE, pValue: value.as_mut_ptr().cast(), ulValueLen: 64 }];
-        good!(functions, C_GetAttributeValue(session, private, wanted.as_mut_ptr(), 1));
-        let template = [
-            number(CKA_CLASS, CKO_PRIVATE_KEY),
-            number(CKA_KEY_TYPE, CKK_SLH_DSA),
-            set.clone(),
-            (CKA_VALUE, value),
-            (CKA_TOKEN, vec![1]),
-        ];
-        let (mut template, mut kept) = (attributes(&template), 0);
-        let count = template.len() as CK_ULONG;
-        good!(functions, C_CreateObject(session, template.as_mut_ptr(), count, &mut kept));
-        let begun = call!(functions, C_SignInit(session, &mut bare(CKM_SLH_DSA), kept));
         assert_eq!(begun, CKR_KEY_FUNCTION_NOT_PERMITTED);
     });
 }

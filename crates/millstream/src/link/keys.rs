@@ -15,7 +15,7 @@ use crate::cwq::Algorithm;
 use crate::key::{Exportable, KeyHandle, KeyOptions};
 use crate::refusal::Refusal;
 
-/// Between two requests to a worker that is busy.
+/// Between two requests where others are in front.
 const BUSY: Duration = Duration::from_millis(20);
 
 /// Between two looks whether a full socket has room again.
@@ -55,15 +55,10 @@ impl Link {
     ) -> Result<KeyHandle, Error> {
         let len = u16::try_from(len).map_err(|_| Error::Key(KeyRefusal::KeyLength))?;
         let (exportable, purpose) = (options.exportable == Exportable::Yes, options.message());
-        let request = KeyRequest::Generate { algorithm: algorithm as u8, exportable, purpose, len };
-        let began = Instant::now();
-        loop {
-            match self.new_key(algorithm, &request) {
-                // Keys of RSA are made at intervals.
-                Err(Error::Key(KeyRefusal::Busy)) if began.elapsed() < self.limit => thread::sleep(BUSY),
-                made => return made,
-            }
-        }
+        self.new_key(
+            algorithm,
+            &KeyRequest::Generate { algorithm: algorithm as u8, exportable, purpose, len },
+        )
     }
 
     pub(crate) fn wrap_key(
@@ -94,7 +89,7 @@ impl Link {
     }
 
     fn new_key(&self, algorithm: Algorithm, request: &KeyRequest) -> Result<KeyHandle, Error> {
-        match self.ask(request)? {
+        match self.ask_patiently(request, self.limit)? {
             KeyReply::Key { handle } => Ok(KeyHandle { handle: Handle::from_bits(handle), algorithm }),
             other => Err(self.unexpected(&other)),
         }
@@ -157,13 +152,28 @@ impl Link {
         Error::Queue(self.refusal().unwrap_or(Refusal::Gone))
     }
 
+    /// Asks, and asks again where others are in front, until the limit. Keys that take long are made and expanded at intervals.
+    pub(super) fn ask_patiently(&self, request: &KeyRequest, limit: Duration) -> Result<KeyReply, Error> {
+        let began = Instant::now();
+        loop {
+            match self.ask_within(request, limit)? {
+                KeyReply::Refused { why: KeyRefusal::Busy | KeyRefusal::TokensBusy }
+                    if began.elapsed() < limit =>
+                {
+                    thread::sleep(BUSY);
+                }
+                reply => return Ok(reply),
+            }
+        }
+    }
+
     /// Asks, and waits for the answer up to the link's limit.
     pub(super) fn ask(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
         self.ask_within(request, self.limit)
     }
 
     /// Asks, and waits for the answer so long at most.
-    pub(super) fn ask_within(&self, request: &KeyRequest, limit: Duration) -> Result<KeyReply, Error> {
+    fn ask_within(&self, request: &KeyRequest, limit: Duration) -> Result<KeyReply, Error> {
         // Before the lock: in a forked child it may be held for ever.
         if let Some(why) = self.refusal() {
             return Err(why.into());

@@ -1,7 +1,6 @@
 //! Tokens, over the socket for keys.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_accelerator::Handle;
 use millstream_protocol::{Attributes, KeyRefusal, KeyReply, KeyRequest, Message};
@@ -11,30 +10,19 @@ use crate::Error;
 use crate::cwq::Algorithm;
 use crate::key::KeyHandle;
 
-/// Between two requests where others are in front.
-const BUSY: Duration = Duration::from_millis(20);
-
 /// The time that a service may take about tokens at least, whatever the limit is: it tries PINs one after another, each on purpose at great
 /// cost, and makes keys of RSA. Others may be in front.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Link {
     /// Asks about tokens, and asks again where others are in front, until the limit.
-    fn ask_patiently(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
-        let (began, limit) = (Instant::now(), self.limit.max(LIMIT));
-        loop {
-            match self.ask_within(request, limit)? {
-                KeyReply::Refused { why: KeyRefusal::TokensBusy } if began.elapsed() < limit => {
-                    thread::sleep(BUSY);
-                }
-                reply => return Ok(reply),
-            }
-        }
+    fn ask_about_tokens(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
+        self.ask_patiently(request, self.limit.max(LIMIT))
     }
 
     /// Returns the session of a token that was opened.
     pub(crate) fn open_token(&self, request: &KeyRequest) -> Result<u32, Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Opened { session } => Ok(session),
             other => Err(self.unexpected(&other)),
         }
@@ -49,7 +37,7 @@ impl Link {
 
     /// Returns the serial number of a token that was made.
     pub(crate) fn make_token(&self, request: &KeyRequest) -> Result<u128, Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Made { token } => Ok(token),
             other => Err(self.unexpected(&other)),
         }
@@ -57,7 +45,7 @@ impl Link {
 
     /// Returns the key that was made of an object.
     pub(crate) fn load_object(&self, algorithm: Algorithm, request: &KeyRequest) -> Result<KeyHandle, Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Key { handle } => Ok(KeyHandle { handle: Handle::from_bits(handle), algorithm }),
             other => Err(self.unexpected(&other)),
         }
@@ -66,7 +54,7 @@ impl Link {
     /// Returns the object that was made, changed or looked at.
     /// The number of changes of its token comes along.
     pub(crate) fn object(&self, request: &KeyRequest) -> Result<(u128, Attributes, u64), Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Object { object, attributes, changes } => match Attributes::decode(&attributes) {
                 Ok(attributes) => Ok((object, attributes, changes)),
                 Err(_) => Err(Error::Key(KeyRefusal::Forged)),
@@ -77,7 +65,7 @@ impl Link {
 
     /// Returns the key of an object that may leave its token.
     pub(crate) fn exported_object(&self, request: &KeyRequest) -> Result<zeroize::Zeroizing<Vec<u8>>, Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Exported { bytes } => Ok(zeroize::Zeroizing::new(bytes.expose().to_vec())),
             other => Err(self.unexpected(&other)),
         }
@@ -85,7 +73,7 @@ impl Link {
 
     /// Has something changed or removed, and returns the number of changes of the token.
     pub(crate) fn change_token(&self, request: &KeyRequest) -> Result<u64, Error> {
-        match self.ask_patiently(request)? {
+        match self.ask_about_tokens(request)? {
             KeyReply::Changed { changes } => Ok(changes),
             other => Err(self.unexpected(&other)),
         }

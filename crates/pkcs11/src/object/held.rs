@@ -12,7 +12,7 @@ use millstream::modes::Direction;
 use millstream::publickey::weierstrass::Curve;
 use millstream::publickey::{mldsa, mlkem};
 use millstream::queue::{Piece, Refusal as Submission};
-use millstream::{DecryptionScheme, Features, InOut, SignatureScheme, algorithm_of};
+use millstream::{DecryptionScheme, Features, InOut, SignatureScheme, algorithm_of, algorithm_of_slh_dsa};
 use millstream_files::key::PublicKey;
 
 use super::attributes::Attributes;
@@ -50,7 +50,7 @@ pub struct Held(Load);
 /// A key that is loaded in the service.
 pub struct Remote {
     key: TokenKey,
-    /// The bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA; 0 for other keys.
+    /// The bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA or SLH-DSA; 0 for other keys.
     size: usize,
     /// The public key of ML-DSA, with which the representatives of messages are made.
     public: Option<Box<mldsa::PublicKey>>,
@@ -70,9 +70,7 @@ fn algorithm(purpose: Purpose, kind: Kind) -> Outcome<Algorithm> {
         (Purpose::Des3(true), _) => Algorithm::DesCbc,
         (Purpose::Des3(false), _) => Algorithm::DesEcb,
         // The service has no operation for these, and the key does not come here.
-        (Purpose::Wrap(_), _) | (Purpose::Pair, Kind::SlhDsa(_)) => {
-            return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED);
-        }
+        (Purpose::Wrap(_), _) => return refuse(CKR_KEY_FUNCTION_NOT_PERMITTED),
         (Purpose::Pair, Kind::Rsa) => Algorithm::Rsa,
         (Purpose::Pair, Kind::Curve(Curve::P256)) => Algorithm::P256,
         (Purpose::Pair, Kind::Curve(Curve::P384)) => Algorithm::P384,
@@ -85,6 +83,7 @@ fn algorithm(purpose: Purpose, kind: Kind) -> Outcome<Algorithm> {
         (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa44)) => Algorithm::MlDsa44,
         (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa65)) => Algorithm::MlDsa65,
         (Purpose::Pair, Kind::MlDsa(mldsa::Set::MlDsa87)) => Algorithm::MlDsa87,
+        (Purpose::Pair, Kind::SlhDsa(set)) => algorithm_of_slh_dsa(set),
         (Purpose::Pair, Kind::Secret(_)) => return refuse(CKR_KEY_TYPE_INCONSISTENT),
     })
 }
@@ -117,6 +116,7 @@ impl Held {
             Kind::Curve(curve) => curve.bytes(),
             Kind::MlKem(set) => set.ciphertext_len(),
             Kind::MlDsa(set) => set.signature_len(),
+            Kind::SlhDsa(set) => set.signature_len(),
             _ => 0,
         };
         let public = match kind {
@@ -133,7 +133,7 @@ impl Held {
 }
 
 impl Remote {
-    /// Returns the bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA.
+    /// Returns the bytes of a modulus, of a scalar, of a ciphertext of ML-KEM or of a signature of ML-DSA or SLH-DSA.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -305,22 +305,27 @@ impl Remote {
         demand(compared, CKR_SIGNATURE_INVALID)
     }
 
-    /// Returns the signature of a digest, or under Ed25519 of a message.
+    /// Returns the signature of a digest, or under Ed25519 and SLH-DSA of a message, within a context where there is one.
     ///
     /// # Errors
     /// Those of the service.
-    pub fn sign(&self, scheme: SignatureScheme, input: &[u8]) -> Outcome<Vec<u8>> {
+    pub fn sign(&self, scheme: SignatureScheme, context: &[u8], input: &[u8]) -> Outcome<Vec<u8>> {
         let (scheme, input) = self.fitted(scheme, input);
-        self.with(|key| key.sign_with(scheme, &input))
+        self.with(|key| key.sign_within(scheme, context, &input))
     }
 
     /// Puts a signature in flight. This does not wait for room: the caller may be the one who has to make it.
     ///
     /// # Errors
     /// Those of the service; `CKR_DEVICE_MEMORY` while as many operations are in flight as fit.
-    pub fn begin_signature(&self, scheme: SignatureScheme, input: &[u8]) -> Outcome<BegunSignature> {
+    pub fn begin_signature(
+        &self,
+        scheme: SignatureScheme,
+        context: &[u8],
+        input: &[u8],
+    ) -> Outcome<BegunSignature> {
         let (scheme, input) = self.fitted(scheme, input);
-        Ok(self.key.with(|key| key.begin_signature(scheme, &input))?)
+        Ok(self.key.with(|key| key.begin_signature_within(scheme, context, &input))?)
     }
 
     /// Returns the scheme and the digest of ECDSA with a length that the hash makes, which is the same number: the leftmost bits count, as many as the order of the

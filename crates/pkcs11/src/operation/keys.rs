@@ -160,8 +160,6 @@ pub fn generate_pair(
     demand(Kind::of(&private)? == kind, CKR_TEMPLATE_INCONSISTENT)?;
     let origin = Origin { made_by: Some(mechanism.kind), from: None };
     if token_makes && private.flag(CKA_TOKEN)? == Some(true) {
-        // The service could keep the key, and not sign with it.
-        demand(!matches!(kind, Kind::SlhDsa(_)), CKR_KEY_FUNCTION_NOT_PERMITTED)?;
         let bits = if kind == Kind::Rsa { rsa_size(&mut public)? } else { (0, USUAL_EXPONENT) };
         // The service makes keys with the usual exponent alone.
         demand(bits.1 == USUAL_EXPONENT, CKR_ATTRIBUTE_VALUE_INVALID)?;

@@ -6,6 +6,7 @@ pub mod encapsulation;
 pub mod keys;
 pub mod message;
 pub mod pending;
+pub mod prepared;
 pub mod signature;
 pub mod tls;
 

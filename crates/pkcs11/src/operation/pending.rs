@@ -12,7 +12,7 @@ use cryptoki_sys::*;
 use millstream::isolated::BegunSignature;
 use millstream::{EngineError, Operation};
 
-use super::signature::{Prepared, Signer};
+use super::prepared::{Prepared, Signer};
 use crate::object::engine::Engine;
 use crate::refusal::{Outcome, Refusal};
 
@@ -71,7 +71,8 @@ impl Gathering {
 /// Puts a signature with a key in the service in flight; none where that is not possible now.
 fn in_flight(prepared: &Prepared) -> Option<BegunSignature> {
     let Engine::Remote(key) = &*prepared.engine else { return None };
-    key.begin_signature(prepared.scheme()?, &prepared.to_send().ok()?).ok()
+    let (context, input) = prepared.to_send().ok()?;
+    key.begin_signature(prepared.scheme()?, context, &input).ok()
 }
 
 impl Pending {
@@ -130,9 +131,9 @@ fn compute(taken: Vec<Arc<Pending>>) {
     drop(operations);
     for (index, ended) in in_lanes.into_iter().zip(ended) {
         let (pending, place) = &mut places[index];
-        // A signature of RSA or ML-DSA is in its place, and all others are in the operation.
+        // A signature of RSA, ML-DSA or SLH-DSA is in its place, and all others are in the operation.
         let signature = ended.map(|(len, tag)| match &*pending.prepared.engine {
-            Engine::Rsa(_) | Engine::MlDsa(_) => place[..len].to_vec(),
+            Engine::Rsa(_) | Engine::MlDsa(_) | Engine::SlhDsa(_) => place[..len].to_vec(),
             _ => tag,
         });
         let _ = pending.result.set(signature);
@@ -149,6 +150,9 @@ fn operation<'p>(prepared: &'p Prepared, place: &'p mut [u8]) -> Option<Operatio
         (_, Engine::Ed25519(key)) => Some(Operation::sign(key, input)),
         (Signer::MlDsa(form), Engine::MlDsa(key)) => {
             Some(Operation::sign_ml_dsa(key, scheme, &form.context, input, place))
+        }
+        (Signer::SlhDsa(form), Engine::SlhDsa(key)) => {
+            Some(Operation::sign_slh_dsa(key, scheme, &form.context, input, place))
         }
         _ => None,
     }

@@ -19,9 +19,10 @@ use crate::libcrypto::pkey::Callback;
 use crate::params::Params;
 use crate::pkey::ec::Ec;
 use crate::pkey::ed25519::Ed25519;
+use crate::pkey::mldsa::MlDsa;
 use crate::pkey::rsa::Rsa;
 use crate::pkey::x25519::X25519;
-use crate::pkey::{curve25519, held};
+use crate::pkey::{curve25519, held, raw};
 use crate::provider::Provider;
 use crate::remote::PrivateKey;
 use crate::store::{Loaded, Store};
@@ -173,6 +174,13 @@ fn pass(provider: Provider, key: PrivateKey, taker: &Taker) -> Result<()> {
         Algorithm::Ed25519 => {
             Reference::new(curve25519::Key::<Ed25519>::there(provider, key)?).pass(taker, name)
         }
+        Algorithm::MlDsa44 => Reference::new(ml_dsa::<44>(provider, key)?).pass(taker, name),
+        Algorithm::MlDsa65 => Reference::new(ml_dsa::<65>(provider, key)?).pass(taker, name),
+        Algorithm::MlDsa87 => Reference::new(ml_dsa::<87>(provider, key)?).pass(taker, name),
         _ => Reference::new(held::Key::<Ec>::there(provider, key)?).pass(taker, name),
     }
+}
+
+fn ml_dsa<const N: usize>(provider: Provider, key: PrivateKey) -> Result<raw::key::Key<MlDsa<N>>> {
+    raw::key::Key::in_service(provider, key)
 }

@@ -62,6 +62,9 @@ fn algorithm(kind: &str) -> Option<Algorithm> {
         "p-521" => Algorithm::P521,
         "ed25519" => Algorithm::Ed25519,
         "x25519" => Algorithm::X25519,
+        "ml-dsa-44" => Algorithm::MlDsa44,
+        "ml-dsa-65" => Algorithm::MlDsa65,
+        "ml-dsa-87" => Algorithm::MlDsa87,
         _ => return None,
     })
 }

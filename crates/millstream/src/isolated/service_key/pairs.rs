@@ -118,7 +118,20 @@ impl ServiceKey {
     /// # Errors
     /// [`ServiceKeyError`]; [`Refusal::Full`] as [`Error::Queue`] when as many operations are in flight as the queue takes.
     pub fn begin_signature(&self, scheme: SignatureScheme, digest: &[u8]) -> Result<BegunSignature> {
-        let (request, is_long) = self.signature(scheme, &[], digest)?;
+        self.begin_signature_within(scheme, &[], digest)
+    }
+
+    /// Puts a signature within a context in flight, as [`ServiceKey::sign_within`] makes it.
+    ///
+    /// # Errors
+    /// Those of [`ServiceKey::begin_signature`], and of [`ServiceKey::sign_within`] for the context.
+    pub fn begin_signature_within(
+        &self,
+        scheme: SignatureScheme,
+        context: &[u8],
+        message: &[u8],
+    ) -> Result<BegunSignature> {
+        let (request, is_long) = self.signature(scheme, context, message)?;
         Ok(BegunSignature { grant: Arc::clone(&self.grant), pending: self.grant.begin(request)?, is_long })
     }
 

@@ -104,6 +104,12 @@ impl<R: Raw> Key<R> {
         Ok(key)
     }
 
+    /// Makes a key whose private part is in the service already.
+    pub fn in_service(provider: Provider, private: PrivateKey) -> Result<Self> {
+        let parts = Parts::There(Arc::new(There::of(private)?));
+        Ok(Key { parts, ..Self::new(provider, true) })
+    }
+
     fn take(&mut self, given: &Given<'_>) -> Result<()> {
         let is_private = given.seed.is_some() || given.private.is_some();
         self.parts = match R::IN_SERVICE.filter(|_| self.isolated && is_private) {
@@ -356,7 +362,7 @@ impl<R: Raw> KeyType for Key<R> {
             // This process never sees it.
             (Some((algorithm, _)), None) => {
                 let private = remote::generate_private(wanted.provider, algorithm, R::SEED)?;
-                key.parts = Parts::There(Arc::new(There::of(private)?));
+                return Self::in_service(wanted.provider, private);
             }
             (Some(_), seed) => key.take(&Given { seed, ..Given::default() })?,
             (None, seed) => key.parts = Parts::Pair(Arc::new(R::generate(seed)?)),
