@@ -8,6 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use common::{Place, bytes};
+use millstream::cwq::{Algorithm, Status};
+use millstream::isolated::{Attach, Exportable};
+use millstream::queue::Request;
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -71,6 +74,45 @@ fn the_work_of_a_client_that_has_left_stays_counted() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Operations above the limits on the use of a key show in the grant's status by their reason, and in the metrics of user and worker.
+#[test]
+fn uses_that_a_limit_refuses_are_counted() {
+    let policies = Place::new();
+    let policy = policies.write("policy.toml", "[default]\nkey_uses = 3\n");
+    let service = Service(common::Service::start(&format!("--metrics unix:m --policy {}", policy.display())));
+    let socket = Some(service.0.place.path("s"));
+    let accelerator = Attach { socket, limit: PATIENCE, ..Attach::default() }.attach().unwrap();
+    let key = accelerator.import_key(Algorithm::Sha256, &[7; 32], Exportable::No).unwrap();
+    let mut queue = accelerator.queue().unwrap();
+    let results = [(); 5].map(|()| {
+        let mut source = queue.buffer(7).unwrap();
+        source.copy_from_slice(b"a value");
+        queue.submit(Request::mac(key, source)).unwrap();
+        queue.wait().unwrap().result
+    });
+    let spent = Err(Status::UsesSpent);
+    assert_eq!(results, [Ok(()), Ok(()), Ok(()), spent, spent]);
+
+    let uid = rustix::process::getuid().as_raw();
+    let until = Instant::now() + PATIENCE;
+    let counted = loop {
+        let status: Value =
+            serde_json::from_str(&service.0.place.words("status --json --socket s").text()).unwrap();
+        let shown = status["grants"][0]["failures"]["uses-spent"].as_u64().unwrap_or(0);
+        let metrics = service.scrape();
+        let of = |series: &str| value(&metrics, &format!("millstream_{series}"));
+        let counted = [
+            shown,
+            of(&format!("uses_refused_total{{uid=\"{uid}\"}}")),
+            of("worker_uses_refused_total{worker=\"0\"}"),
+        ];
+        if counted == [2; 3] || Instant::now() > until {
+            break counted;
+        }
+    };
+    assert_eq!(counted, [2; 3]);
 }
 
 /// Returns the names of metrics in an expression.

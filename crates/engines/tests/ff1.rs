@@ -219,13 +219,16 @@ fn another_implementation_gives_the_same() {
     }
 }
 
-/// Values of many lengths and tweaks, and some that are refused, each beside others.
+/// Values of many lengths, with tweaks of their own or one for all, and some that are refused, each beside others.
 #[test]
 fn many_are_as_each_alone() {
     let mut random = Random::new(78);
     for key in &keys(&random.bytes(16), 10) {
-        for count in [0, 1, 2, 31, 32, 33, 97] {
-            let tweaks: Vec<_> = (0..count).map(|i| random.bytes((5 * i) % 37)).collect();
+        for (count, one) in
+            [0, 1, 2, 31, 32, 33, 97].into_iter().flat_map(|count| [(count, false), (count, true)])
+        {
+            let all: Vec<_> = (0..count.max(1)).map(|i| random.bytes((5 * i + 23 * count) % 37)).collect();
+            let tweaks: Vec<_> = (0..count).map(|i| &all[if one { 0 } else { i }]).collect();
             let plain: Vec<Vec<u16>> = (0..count)
                 .map(|i| {
                     let len = [16, 16, 16, 6, 5, 38, 41][if i % 9 < 3 { i % 9 } else { i % 7 }];
@@ -242,7 +245,7 @@ fn many_are_as_each_alone() {
             key.encrypt_many(&mut jobs.iter_mut().collect::<Vec<_>>());
             for (i, job) in jobs.iter().enumerate() {
                 let mut alone = plain[i].clone();
-                assert_eq!(job.result, key.encrypt(&tweaks[i], &mut alone), "{i} of {count}");
+                assert_eq!(job.result, key.encrypt(tweaks[i], &mut alone), "{i} of {count}");
                 assert_eq!(*job.digits, alone, "{key:?}, {i} of {count}");
                 assert_eq!(job.result.is_err(), i % 8 == 7 || plain[i].len() < 6, "{i} of {count}");
             }
@@ -274,8 +277,9 @@ fn what_does_not_fit_is_refused() {
 fn alphabets_number_their_characters() {
     let mixed: String = ('0'..='9').chain('a'..='f').chain("éßz€".chars()).chain('A'..='C').collect();
     let reversed: String = ('a'..='z').rev().collect();
+    let printable: String = ('A'..='~').chain(' '..='@').collect();
     let wide: String = ('\0'..).take(1 << 16).collect();
-    for characters in ["0123456789", "01", "10", &mixed, &reversed, &wide] {
+    for characters in ["0123456789", "01", "10", &mixed, &reversed, &printable, &wide] {
         let alphabet = Alphabet::new(characters).unwrap();
         let digits: Vec<u16> = (0..alphabet.radix()).map(|digit| digit as u16).collect();
         assert_eq!(alphabet.digits(characters).unwrap(), digits);

@@ -84,6 +84,27 @@ fn every_length_with_different_keys() {
     }
 }
 
+/// Messages of one key that have as many blocks, and are of different lengths. Those of other shapes among them are sorted apart.
+#[test]
+fn lengths_that_differ_within_the_last_block() {
+    let mut random = Random::new(6);
+    for key_len in [16, 32] {
+        let keys = [key(&random.bytes(key_len))];
+        for blocks in 1..=LONGEST.div_ceil(16) {
+            let messages: Vec<Message> = (0..3 * WIDTH)
+                .map(|i| {
+                    let blocks = if i == 7 { blocks + 1 } else { blocks };
+                    let len = 16 * (blocks - 1) + [1, 16, 8, 15, 16, 4][i % 6];
+                    Message::random(&mut random, &keys, 0, (blocks + i) % 40, len)
+                })
+                .collect();
+            for lanes in rows() {
+                check(lanes, &keys, &messages);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_number_of_messages() {
     let mut random = Random::new(3);
@@ -312,7 +333,9 @@ proptest! {
 fn miri_small_sets() {
     let mut random = Random::new(8);
     let keys = [key(&random.bytes(16)), key(&random.bytes(16))];
-    for (different, lens) in [(0, [64; 4]), (0, [5; 4]), (0, [130; 4]), (1, [40, 48, 50, 64])] {
+    for (different, lens) in
+        [(0, [64; 4]), (0, [5; 4]), (0, [130; 4]), (0, [17, 32, 20, 31]), (1, [40, 48, 50, 64])]
+    {
         let messages: Vec<Message> = lens
             .iter()
             .enumerate()

@@ -13,6 +13,7 @@
 //! structure's own, after it was compared with null; each buffer keeps the structure alive that it belongs to.
 #![allow(unsafe_code)]
 
+mod checks;
 mod stream;
 
 use std::ffi::{c_char, c_void};
@@ -27,6 +28,7 @@ use arrow_schema::DataType;
 pub use arrow_schema::ffi::FFI_ArrowSchema;
 
 use crate::error::Error;
+use checks::check;
 pub use stream::Stream;
 
 /// The fields of `struct ArrowArray`, of which Arrow's crate shows not all, and some only after it has trusted others.
@@ -155,8 +157,7 @@ pub unsafe fn import(array: FFI_ArrowArray, kind: &DataType) -> Result<ArrayData
     // SAFETY: both are `struct ArrowArray`; their sizes were compared above.
     let fields = unsafe { &*Arc::as_ptr(&owner).cast::<Array>() };
     let data = Import { owner: &owner, array: fields }.data(kind)?;
-    // Offsets, views and places beyond their buffers are found here, and text that is not UTF-8.
-    data.validate_full()?;
+    check(&data)?;
     Ok(data)
 }
 
@@ -281,13 +282,14 @@ impl Import<'_> {
             return Ok((Buffer::from_vec(vec![0i64]), Buffer::from_vec(Vec::<u8>::new())));
         }
         let offsets = self.elements(1, first, len + 1, size_of::<O>())?;
-        let mut before = 0;
+        let (mut before, mut falls) = (0, false);
         for offset in offsets.chunks_exact(size_of::<O>()) {
             let offset = O::read(offset);
-            if offset < before {
-                return Err(Error::malformed("an offset that is negative or smaller than the one before it"));
-            }
+            falls |= offset < before;
             before = offset;
+        }
+        if falls {
+            return Err(Error::malformed("an offset that is negative or smaller than the one before it"));
         }
         let bytes = self.elements(2, 0, usize::try_from(before).unwrap_or(usize::MAX), 1)?;
         Ok((offsets, bytes))

@@ -7,6 +7,7 @@ mod fernet;
 mod fpe;
 mod isolated;
 mod keysets;
+mod large;
 mod layouts;
 mod sealed;
 mod threads;

@@ -29,6 +29,8 @@ const PIECE: usize = 64;
 pub struct Alphabet {
     runs: Vec<Run>,
     radix: u32,
+    /// True if each character is a byte in UTF-8.
+    is_ascii: bool,
 }
 
 /// Characters that follow each other in the alphabet and in Unicode.
@@ -67,17 +69,13 @@ impl Alphabet {
                 _ => runs.push(Run { character, digit, len: 1 }),
             }
         }
-        Ok(Alphabet { runs, radix: characters.len() as u32 })
+        let is_ascii = runs.iter().all(|run| run.character + run.len <= 128);
+        Ok(Alphabet { runs, radix: characters.len() as u32, is_ascii })
     }
 
     /// The number of characters.
     pub fn radix(&self) -> u32 {
         self.radix
-    }
-
-    /// Returns true if each character is a byte in UTF-8.
-    fn is_ascii(&self) -> bool {
-        self.runs.iter().all(|run| run.character + run.len <= 128)
     }
 
     /// Returns the digits that the characters of `text` stand for.
@@ -96,28 +94,53 @@ impl Alphabet {
     /// The errors of [`Alphabet::digits`]; nothing is appended then.
     pub fn push_digits(&self, text: &str, digits: &mut Vec<u16>) -> Result<(), Error> {
         let before = digits.len();
+        let known = match self.is_ascii {
+            true => self.push_digits_of_bytes(text.as_bytes(), digits),
+            false => self.push_digits_of_characters(text, digits),
+        };
+        if known == 0 {
+            digits.truncate(before);
+            return Err(self.unknown("the alphabet, which a character is not of,"));
+        }
+        Ok(())
+    }
+
+    /// Appends the digits of characters, and returns 1 if all are in the alphabet.
+    fn push_digits_of_characters(&self, text: &str, digits: &mut Vec<u16>) -> u32 {
         let mut known = 1;
-        let mut digit_of = |character: u32| {
+        digits.extend(text.chars().map(|character| {
             let (mut digit, mut found) = (0, 0);
             for run in &self.runs {
-                let place = character.wrapping_sub(run.character);
+                let place = u32::from(character).wrapping_sub(run.character);
                 let inside = below(place, run.len);
                 digit |= (run.digit + (place & inside.wrapping_neg())) & inside.wrapping_neg();
                 found |= inside;
             }
             known &= found;
             digit as u16
-        };
-        if text.is_ascii() {
-            digits.extend(text.bytes().map(|byte| digit_of(byte.into())));
-        } else {
-            digits.extend(text.chars().map(|character| digit_of(character.into())));
+        }));
+        known
+    }
+
+    /// Appends the digits of characters that are one byte each, one run of the alphabet after the other, so that many bytes are
+    /// compared at a time. A byte of a longer character is in no run.
+    fn push_digits_of_bytes(&self, text: &[u8], digits: &mut Vec<u16>) -> u32 {
+        let before = digits.len();
+        digits.resize(before + text.len(), 0);
+        let digits = &mut digits[before..];
+        for run in &self.runs {
+            for (digit, byte) in digits.iter_mut().zip(text) {
+                let place = i32::from(*byte) - run.character as i32;
+                // One more than the digit, as there is none in the end where no run has the character.
+                *digit |= ((run.digit as i32 + place + 1) & mask(place, run.len)) as u16;
+            }
         }
-        if known == 0 {
-            digits.truncate(before);
-            return Err(self.unknown("the alphabet, which a character is not of,"));
+        let mut unknown = 0;
+        for digit in digits {
+            *digit = digit.wrapping_sub(1);
+            unknown |= *digit >> 15;
         }
-        Ok(())
+        u32::from(1 ^ unknown)
     }
 
     /// Returns the characters that stand for digits.
@@ -136,36 +159,57 @@ impl Alphabet {
     /// The errors of [`Alphabet::text`]; nothing is appended then.
     pub fn push_text(&self, digits: &[u16], text: &mut String) -> Result<(), Error> {
         let before = text.len();
-        let mut known = 1;
-        let mut character_of = |digit: u16| {
-            let (mut character, mut found) = (0, 0);
-            for run in &self.runs {
-                let place = u32::from(digit).wrapping_sub(run.digit);
-                let inside = below(place, run.len);
-                character |= (run.character + (place & inside.wrapping_neg())) & inside.wrapping_neg();
-                found |= inside;
-            }
-            known &= found;
-            character
+        let known = match self.is_ascii {
+            true => self.push_bytes_of_digits(digits, text),
+            false => self.push_characters_of_digits(digits, text),
         };
-        if self.is_ascii() {
-            let mut bytes = [0; PIECE];
-            for piece in digits.chunks(PIECE) {
-                for (byte, digit) in bytes.iter_mut().zip(piece) {
-                    *byte = character_of(*digit) as u8;
-                }
-                let piece = &bytes[..piece.len()];
-                text.push_str(std::str::from_utf8(piece).expect("characters below 128"));
-            }
-            wipe(&mut bytes);
-        } else {
-            text.extend(digits.iter().map(|digit| char::from_u32(character_of(*digit)).unwrap_or_default()));
-        }
         if known == 0 {
             text.truncate(before);
             return Err(self.unknown("the radix, which a digit is not below,"));
         }
         Ok(())
+    }
+
+    /// Appends the characters of digits, and returns 1 if all are below the radix.
+    fn push_characters_of_digits(&self, digits: &[u16], text: &mut String) -> u32 {
+        let mut known = 1;
+        text.extend(digits.iter().map(|digit| {
+            let (mut character, mut found) = (0, 0);
+            for run in &self.runs {
+                let place = u32::from(*digit).wrapping_sub(run.digit);
+                let inside = below(place, run.len);
+                character |= (run.character + (place & inside.wrapping_neg())) & inside.wrapping_neg();
+                found |= inside;
+            }
+            known &= found;
+            char::from_u32(character).unwrap_or_default()
+        }));
+        known
+    }
+
+    /// Appends characters that are one byte each, one run of the alphabet after the other as above.
+    fn push_bytes_of_digits(&self, digits: &[u16], text: &mut String) -> u32 {
+        const FOUND: u16 = 1 << 8;
+        let mut all = FOUND;
+        for piece in digits.chunks(PIECE) {
+            let (mut characters, mut bytes) = ([0u16; PIECE], [0; PIECE]);
+            let (characters, bytes) = (&mut characters[..piece.len()], &mut bytes[..piece.len()]);
+            for run in &self.runs {
+                for (character, digit) in characters.iter_mut().zip(piece) {
+                    let place = i32::from(*digit) - run.digit as i32;
+                    let found = (run.character as i32 + place) | i32::from(FOUND);
+                    *character |= (found & mask(place, run.len)) as u16;
+                }
+            }
+            for (byte, character) in bytes.iter_mut().zip(&*characters) {
+                *byte = *character as u8;
+                all &= *character;
+            }
+            text.push_str(std::str::from_utf8(bytes).expect("characters below 128"));
+            wipe(characters);
+            wipe(bytes);
+        }
+        u32::from(all >> 8)
     }
 
     #[cold]
@@ -177,6 +221,12 @@ impl Alphabet {
             takes: "characters of the alphabet, and digits below its length",
         }
     }
+}
+
+/// Returns ones if `place` is from 0 to below `len`, and zeros otherwise, in the form of which a vector has most.
+#[inline(always)]
+fn mask(place: i32, len: u32) -> i32 {
+    ((place - len as i32) >> 31) & !(place >> 31)
 }
 
 /// Returns 1 if `place` is below `len`, and 0 otherwise.

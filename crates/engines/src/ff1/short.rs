@@ -22,7 +22,15 @@ pub(super) struct Shape {
     moduli: [Modulus; 2],
     /// floor((2^64 - 1) / radix).
     reciprocal: u64,
+    /// True if each half is below [`EXACT`].
+    exact: bool,
 }
+
+/// Below this bound one product with a reciprocal of the radix is the exact quotient.
+///
+/// With m = ceil(2^64 / radix), m·radix is less than radix more than 2^64, so n·m is less than n more than n·2^64 / radix. The quotient
+/// is right while n·radix is at most 2^64, and the radix is at most 2^16.
+const EXACT: u128 = 1 << 48;
 
 impl Shape {
     /// Returns nothing if a half is too long.
@@ -31,7 +39,8 @@ impl Shape {
         let moduli = [Modulus::power(radix, u)?, Modulus::power(radix, v)?];
         let bits = 128 - (moduli[1].value - 1).leading_zeros() as usize;
         let reciprocal = u64::MAX / u64::from(radix);
-        Some(Shape { radix, len, bytes: bits.div_ceil(8), moduli, reciprocal })
+        let exact = moduli[1].value <= EXACT;
+        Some(Shape { radix, len, bytes: bits.div_ceil(8), moduli, reciprocal, exact })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -48,20 +57,26 @@ impl Shape {
         number
     }
 
-    /// The digits of a number: STR of §4.5. The quotient comes from the reciprocal, at most two too small.
+    /// The digits of a number: STR of §4.5.
     #[inline(always)]
     fn write<D: Digit>(&self, mut number: u64, digits: &mut [D]) {
         let radix = u64::from(self.radix);
-        for digit in digits.iter_mut().rev() {
-            let mut quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
-            let mut rest = number.wrapping_sub(quotient.wrapping_mul(radix));
-            for _ in 0..2 {
-                let over = 1 ^ (rest.wrapping_sub(radix) >> 63);
-                rest = rest.wrapping_sub(radix & over.wrapping_neg());
-                quotient = quotient.wrapping_add(over);
+        if self.exact {
+            let above = self.reciprocal + 1;
+            for digit in digits.iter_mut().rev() {
+                let quotient = high(number, above);
+                *digit = D::of(number.wrapping_sub(quotient.wrapping_mul(radix)) as u16);
+                number = quotient;
             }
-            *digit = D::of(rest as u16);
-            number = quotient;
+            return;
+        }
+        for digit in digits.iter_mut().rev() {
+            let quotient = high(number, self.reciprocal);
+            // The quotient is at most one too small, as in `reduce64`.
+            let rest = number.wrapping_sub(quotient.wrapping_mul(radix));
+            let over = 1 ^ (rest.wrapping_sub(radix) >> 63);
+            *digit = D::of(rest.wrapping_sub(radix & over.wrapping_neg()) as u16);
+            number = quotient.wrapping_add(over);
         }
     }
 }
@@ -88,13 +103,13 @@ impl Modulus {
         Some(Modulus { value, reciprocal: u128::MAX / value, short })
     }
 
-    /// Reduces 64 bits modulo at most 2^32. The quotient is at most two too small.
+    /// Reduces 64 bits modulo at most 2^32. With short = (2^64 - 1 - t) / value, where t is below value, the product is y / value less
+    /// y·(1 + t) / (value·2^64), which is below one, so the quotient is at most one too small.
     #[inline(always)]
     fn reduce64(&self, y: u64) -> u64 {
         let value = self.value as u64;
-        let quotient = ((u128::from(y) * u128::from(self.short)) >> 64) as u64;
-        let rest = y.wrapping_sub(quotient.wrapping_mul(value));
-        subtract64(subtract64(rest, value), value)
+        let quotient = high(y, self.short);
+        subtract64(y.wrapping_sub(quotient.wrapping_mul(value)), value)
     }
 
     /// Reduces 96 bits. The quotient is at most two too small.
@@ -119,6 +134,12 @@ impl Modulus {
     }
 }
 
+/// The upper half of a product.
+#[inline(always)]
+fn high(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
 #[inline(always)]
 fn subtract64(x: u64, value: u64) -> u64 {
     let less = x.wrapping_sub(value);
@@ -135,12 +156,11 @@ pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
     let (u, _) = halves(shape.len);
     let count = jobs.len();
     // The state of CBC before the block that changes from round to round, with what never changes in that block.
-    let mut before = [0u128; LANES];
+    let mut before = [[0; BLOCK]; LANES];
     let (mut a, mut b) = ([0u64; LANES], [0u64; LANES]);
     let mut blocks = [[0; BLOCK]; LANES];
-    absorb_tweaks(cipher, shape, jobs, &mut blocks);
+    absorb_tweaks(cipher, shape, jobs, &mut before);
     for lane in 0..count {
-        before[lane] = u128::from_be_bytes(blocks[lane]);
         let (first, second) = jobs[lane].digits.split_at(u);
         (a[lane], b[lane]) = (shape.number(first), shape.number(second));
     }
@@ -149,7 +169,7 @@ pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
         let number = u128::from(round) << (8 * shape.bytes);
         let known = if DECRYPT { &a } else { &b };
         for lane in 0..count {
-            blocks[lane] = (before[lane] ^ number ^ u128::from(known[lane])).to_be_bytes();
+            blocks[lane] = changed_block(before[lane], number, known[lane]);
         }
         cipher.encrypt(&mut blocks[..count]);
         let changed = if DECRYPT { &mut b } else { &mut a };
@@ -191,24 +211,44 @@ fn absorb_tweaks<D>(
     jobs: &[&mut Ff1Job<'_, D>],
     states: &mut [Block; LANES],
 ) {
-    let room = BLOCK - 1 - shape.bytes;
     debug_assert!(shape.bytes <= HALF);
+    let states = &mut states[..jobs.len()];
+    // The tweak of a column is one for all of its values, and its state is then computed once.
+    if let Some(same) =
+        jobs.first().filter(|first| jobs.iter().all(|job| std::ptr::eq(job.tweak, first.tweak)))
+    {
+        let mut state = [first_block(shape.radix, shape.len, same.tweak.len())];
+        cipher.encrypt(&mut state);
+        absorb_rest(cipher, shape, same.tweak, &mut state[0]);
+        states.fill(state[0]);
+        return wipe(&mut state);
+    }
     for (state, job) in states.iter_mut().zip(jobs) {
         *state = first_block(shape.radix, shape.len, job.tweak.len());
     }
-    let states = &mut states[..jobs.len()];
     cipher.encrypt(states);
     for (state, job) in states.iter_mut().zip(jobs) {
-        // The last block takes what is left of the tweak, if that leaves room for a half and the round's number.
-        let mut tweak = job.tweak;
-        while tweak.len() > room {
-            let (block, rest) = tweak.split_at(tweak.len().min(BLOCK));
-            add(state, block);
-            cipher.encrypt(std::slice::from_mut(state));
-            tweak = rest;
-        }
-        add(state, tweak);
+        absorb_rest(cipher, shape, job.tweak, state);
     }
+}
+
+/// Passes a tweak through CBC, and adds its end. The last block takes that, if it leaves room for a half and the round's number.
+#[inline(always)]
+fn absorb_rest(cipher: &Forward, shape: &Shape, mut tweak: &[u8], state: &mut Block) {
+    let room = BLOCK - 1 - shape.bytes;
+    while tweak.len() > room {
+        let (block, rest) = tweak.split_at(tweak.len().min(BLOCK));
+        add(state, block);
+        cipher.encrypt(std::slice::from_mut(state));
+        tweak = rest;
+    }
+    add(state, tweak);
+}
+
+/// The block that changes from round to round: a half's integer at its end, and in front of that the round's number.
+#[inline(always)]
+fn changed_block(before: Block, number: u128, known: u64) -> Block {
+    (u128::from_ne_bytes(before) ^ (number | u128::from(known)).to_be()).to_ne_bytes()
 }
 
 #[inline(always)]

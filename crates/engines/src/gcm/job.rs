@@ -122,7 +122,7 @@ impl<'a> GcmJob<'a> {
 
 /// Encrypts or decrypts a group of messages, and returns the tags that they should have. The caller
 /// passes each message's GHASH state before the last block of its associated data, and true if all
-/// have the same key and the same length.
+/// have the same key and as many blocks of text.
 pub(super) type GroupFn = unsafe fn(&mut Group<'_, '_>, &[u128; MESSAGES], bool) -> Tags;
 
 /// The functions of one row.

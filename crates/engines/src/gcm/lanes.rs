@@ -13,7 +13,7 @@ use super::job::{ALONE, BLOCK, GcmJob, GcmLanesOps, Group, MESSAGES, Tags};
 use super::{Gcm, example, tags_match};
 use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
 
-/// The most blocks of text for which messages of different keys or lengths gain.
+/// The most blocks of text for which messages of different keys or shapes gain.
 const UNEQUAL_BLOCKS: u32 = 12;
 
 /// The number of messages that are sorted at a time.
@@ -188,7 +188,7 @@ impl GcmLanes {
     /// Works on four messages of the shapes `least` to `most`.
     #[inline(always)]
     fn group<const OPEN: bool>(&self, jobs: &mut Group<'_, '_>, [least, most]: [u32; 2]) {
-        let equal = equal(jobs);
+        let equal = least == most && have_one_key(jobs);
         if !equal && !alike(least, most) {
             return direct::<OPEN>(jobs);
         }
@@ -232,19 +232,19 @@ fn common_shape<const OPEN: bool>(jobs: &Group<'_, '_>) -> Option<u32> {
     common.then_some(shape)
 }
 
-/// Returns true if all have one key and one length.
+/// Returns true if all have one key.
 #[inline(always)]
-fn equal(jobs: &Group<'_, '_>) -> bool {
-    let (key, bytes) = (jobs[0].key, jobs[0].data.len());
-    let mut equal = true;
+fn have_one_key(jobs: &Group<'_, '_>) -> bool {
+    let key = jobs[0].key;
+    let mut one = true;
     for job in jobs {
-        equal &= std::ptr::eq(job.key, key) && job.data.len() == bytes;
+        one &= std::ptr::eq(job.key, key);
     }
-    equal
+    one
 }
 
 /// Returns true if messages of the shapes `least` to `most`, which are not all of one key and
-/// length, gain by standing side by side. They need the same number of rounds, and lengths so
+/// shape, gain by standing side by side. They need the same number of rounds, and lengths so
 /// similar that few lanes are idle. Very short messages are faster alone, and so are long ones,
 /// which share less of the work.
 fn alike(least: u32, most: u32) -> bool {

@@ -38,8 +38,8 @@ fn join<V: Across, const Q: usize>(blocks: [V::One; MESSAGES]) -> [V; Q] {
     joined
 }
 
-/// The state of a group at every step. If the messages are `EQUAL`, they have one key and one
-/// length.
+/// The state of a group at every step. If the messages are `EQUAL`, they have one key and as many
+/// blocks of text.
 struct Group<'k, V: Vector, const EQUAL: bool, const ROUNDS: usize> {
     keys: [&'k Key; MESSAGES],
     /// The nonces, followed by zeros, in memory's order.
@@ -91,7 +91,7 @@ pub(super) unsafe fn messages<
             (group.from[m], group.to[m]) = (job.data.input_ptr(), job.data.output_ptr());
             let (_, last) = job.split_aad();
             heads[m] = V::load_block(last.as_ptr(), last.len()).reverse().xor(V::one(before[m]));
-            bytes[m] = if EQUAL && m > 0 { bytes[0] } else { job.data.len() };
+            bytes[m] = job.data.len();
             ends[m] = V::one(lengths(job.aad.len() as u64, bytes[m] as u64));
         }
         let masks = group.masks::<Q>();
@@ -132,10 +132,10 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         self.keys[if EQUAL { 0 } else { m }]
     }
 
-    /// The bytes of text that are left of a message.
+    /// The blocks of text that are left of a message, the last of which may be short.
     #[inline(always)]
-    fn left(&self, m: usize) -> usize {
-        self.left[if EQUAL { 0 } else { m }]
+    fn blocks_left(&self, m: usize) -> usize {
+        self.left[if EQUAL { 0 } else { m }].div_ceil(BLOCK)
     }
 
     /// A power of each message's hash subkey, across.
@@ -207,7 +207,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         unsafe {
             let mut n = [0; MESSAGES];
             for m in 0..MESSAGES {
-                n[m] = self.left(m).div_ceil(BLOCK) + self.after + apart;
+                n[m] = self.blocks_left(m) + self.after + apart;
             }
             let powers = self.powers::<Q>(n);
             let mut sum = [Sum::product(before[0], powers[0]); Q];
@@ -249,13 +249,13 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         unsafe {
             let mut along = [Sum::zero(); MESSAGES];
             loop {
-                let (a, b) = (self.left(0).min(self.left(1)), self.left(2).min(self.left(3)));
+                let (a, b) = (self.left[0].min(self.left[1]), self.left[2].min(self.left[3]));
                 let least = a.min(b);
                 if least >= 2 * vector {
                     self.step::<OPEN, true, 2>(&mut along);
                 } else if least >= vector {
                     self.step::<OPEN, true, 1>(&mut along);
-                } else if self.left(0) | self.left(1) | self.left(2) | self.left(3) != 0 {
+                } else if self.left[0] | self.left[1] | self.left[2] | self.left[3] != 0 {
                     self.step::<OPEN, false, 1>(&mut along);
                 } else {
                     return along;
@@ -277,7 +277,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
             for m in 0..MESSAGES {
                 let last = round_key::<V>(self.key(m), ROUNDS);
                 for j in 0..N {
-                    let n = if WHOLE { vector } else { self.left(m).min(vector) };
+                    let n = if WHOLE { vector } else { self.left[m].min(vector) };
                     let (from, to) =
                         (self.from[m].wrapping_add(j * vector), self.to[m].wrapping_add(j * vector));
                     let input = if WHOLE { V::load(from) } else { V::load_part(from, n) };
@@ -294,14 +294,14 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
             }
             for m in 0..MESSAGES {
                 // If no text is left, any power will do.
-                let power = (self.left(m).div_ceil(BLOCK) + self.after).max(1);
+                let power = (self.blocks_left(m) + self.after).max(1);
                 for j in 0..N {
                     let powers = Powers::falling(self.key(m), power - j * V::BLOCKS);
                     along[m] = along[m].add(state[m][j], powers);
                 }
             }
             for m in 0..MESSAGES {
-                self.left[m] = self.left(m).saturating_sub(N * vector);
+                self.left[m] = self.left[m].saturating_sub(N * vector);
                 self.from[m] = self.from[m].wrapping_add(N * vector);
                 self.to[m] = self.to[m].wrapping_add(N * vector);
             }

@@ -6,11 +6,13 @@ use crate::cipher::cbc_hmac::{self, CbcHmacContext};
 use crate::cipher::rc4::{self, Rc4Context};
 use crate::cipher::remote::Remote;
 use crate::cipher::stream::{self, StreamContext};
+use crate::cipher::wrap::{self, WrapContext};
 use crate::cipher::xts::{self, XtsContext};
 use crate::cipher::{CipherInfo, Mode};
 use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::isolated::Chaining;
+use millstream::keywrap::Form;
 use millstream::{aes, camellia, des, sm4};
 
 /// Describes a cipher by its mode and its bytes of key, vector and block.
@@ -36,6 +38,11 @@ const fn bytewise(mode: Mode, key: usize, iv: usize) -> CipherInfo {
 /// XTS: bytes of both keys.
 const fn xts(key: usize) -> CipherInfo {
     CipherInfo { custom_iv: true, ..info(Mode::Xts, key, 16, 1) }
+}
+
+/// Key wrap: bytes of key and of the check value.
+const fn wrapping(key: usize, check_value: usize) -> CipherInfo {
+    CipherInfo { custom_iv: true, ..info(Mode::Wrap, key, check_value, 8) }
 }
 
 /// CBC with a MAC inside: bytes of key.
@@ -179,4 +186,24 @@ offer_ciphers! {
         composite(16), cbc_hmac::Spec { name: "aes-128-cbc-hmac-sha256", hash: Hash::Sha256 };
     Aes256CbcHmacSha256: CbcHmacContext = Current, c"AES-256-CBC-HMAC-SHA256",
         composite(32), cbc_hmac::Spec { name: "aes-256-cbc-hmac-sha256", hash: Hash::Sha256 };
+
+    // In the service a wrapped key is a text and a tag, which no context here puts together.
+    Aes256Wrap: WrapContext = Current,
+        c"AES-256-WRAP:id-aes256-wrap:AES256-WRAP:2.16.840.1.101.3.4.1.45",
+        wrapping(32, 8), wrap::Spec { name: "aes-256-wrap", form: Form::Kw };
+    Aes192Wrap: WrapContext = Current,
+        c"AES-192-WRAP:id-aes192-wrap:AES192-WRAP:2.16.840.1.101.3.4.1.25",
+        wrapping(24, 8), wrap::Spec { name: "aes-192-wrap", form: Form::Kw };
+    Aes128Wrap: WrapContext = Current,
+        c"AES-128-WRAP:id-aes128-wrap:AES128-WRAP:2.16.840.1.101.3.4.1.5",
+        wrapping(16, 8), wrap::Spec { name: "aes-128-wrap", form: Form::Kw };
+    Aes256WrapPad: WrapContext = Current,
+        c"AES-256-WRAP-PAD:id-aes256-wrap-pad:AES256-WRAP-PAD:2.16.840.1.101.3.4.1.48",
+        wrapping(32, 4), wrap::Spec { name: "aes-256-wrap-pad", form: Form::Kwp };
+    Aes192WrapPad: WrapContext = Current,
+        c"AES-192-WRAP-PAD:id-aes192-wrap-pad:AES192-WRAP-PAD:2.16.840.1.101.3.4.1.28",
+        wrapping(24, 4), wrap::Spec { name: "aes-192-wrap-pad", form: Form::Kwp };
+    Aes128WrapPad: WrapContext = Current,
+        c"AES-128-WRAP-PAD:id-aes128-wrap-pad:AES128-WRAP-PAD:2.16.840.1.101.3.4.1.8",
+        wrapping(16, 4), wrap::Spec { name: "aes-128-wrap-pad", form: Form::Kwp };
 }

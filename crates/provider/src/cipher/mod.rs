@@ -15,6 +15,7 @@ pub mod remote;
 pub mod siv;
 pub mod stream;
 pub mod together;
+pub mod wrap;
 pub mod xts;
 
 pub use common::random;
@@ -59,6 +60,7 @@ pub enum Mode {
     Ctr = 5,
     Gcm = 6,
     Xts = 0x10001,
+    Wrap = 0x10002,
     Siv = 0x10004,
     GcmSiv = 0x10005,
 }
@@ -138,6 +140,9 @@ pub trait Context: Clone + Send {
     const GETTABLE: &'static [OsslParam];
     /// The parameters that can be set; the list ends with `END`.
     const SETTABLE: &'static [OsslParam];
+
+    /// Bytes of room that the caller of an update has beyond what libcrypto tells. (OpenSSL's own key wrap writes there, too.)
+    const BEYOND: usize = 0;
 
     /// Tells whether keys have rules (parity), so that OpenSSL should ask for a random one.
     fn has_random_key(_spec: &Self::Spec) -> bool {

@@ -238,7 +238,7 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
                 context.associate(unsafe { bytes(input, len) })?
             } else {
                 let needed = context.update_len(len)?;
-                if needed > room {
+                if needed > room.saturating_add(C::BEYOND) {
                     return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
                 }
                 // SAFETY: `len` bytes of input, and room for as many as will be written.
@@ -309,7 +309,7 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
                 context.associate(unsafe { bytes(input, len) })?
             } else {
                 let needed = context.cipher_len(len)?;
-                if needed > room {
+                if needed > room.saturating_add(C::BEYOND) {
                     return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
                 }
                 // SAFETY: `len` bytes of input, and room for as many as will be written.

@@ -30,6 +30,7 @@ pub struct Long {
 /// All that is left to `--deep`, beside other projects' tests and the time that a fuzz target has.
 pub const LONG: &[Long] = &[
     Long { step: "test", tests: "long_acvp_", what: "all of NIST's signatures of SLH-DSA that take long" },
+    Long { step: "test", tests: "long_columns_", what: "columns of more than 2 GiB" },
     Long { step: "test", tests: "long_kills_", what: "backups that are killed a hundred times" },
     Long {
         step: "test",

@@ -60,7 +60,7 @@ pub fn test(pipeline: &mut Pipeline) -> Result<(), String> {
 }
 
 /// The suites that have tests for `--deep` only, which are ignored otherwise.
-const WITH_LONG: &[&str] = &["publickey/slhdsa_vectors", "cli/backup", "cli/esp"];
+const WITH_LONG: &[&str] = &["publickey/slhdsa_vectors", "cli/backup", "cli/esp", "columns/columns"];
 
 /// The text behind the name of a suite that runs on the general way of queues.
 const GENERAL: &str = ", on the general way";

@@ -16,6 +16,7 @@ use super::super::vector::{SIGMA, double_round_down};
 use super::ifma::{BLOCK_OF_ELEMENT, GROUP, Limbs, add, array, join, multiply, reduce, splat, split};
 use super::x86_64_avx512::{Avx512, Vector, transpose};
 use crate::Crossover;
+use crate::aead::readable;
 
 lanes_row!(
     Avx512,
@@ -172,7 +173,7 @@ unsafe fn absorb<const ALL: bool>(macs: &mut Macs, strings: &Strings<'_>, at: us
                 } else {
                     let n = string.len().saturating_sub(at).min(BLOCK);
                     present |= u8::from(n > 0) << lane_of(i);
-                    _mm_maskz_loadu_epi8(((1u32 << n) - 1) as __mmask16, from.cast())
+                    _mm_maskz_loadu_epi8(((1u32 << n) - 1) as __mmask16, readable(from, n).cast())
                 }
             };
         }

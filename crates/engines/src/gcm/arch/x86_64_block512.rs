@@ -13,6 +13,7 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 use super::x86_64_block128::Block128;
+use crate::aead::readable;
 use crate::aes::schedule::Form;
 use crate::aes::unit::Unit;
 use crate::gcm::side_by_side::Across;
@@ -69,13 +70,13 @@ impl<U: Unit<__m128i> + Unit<__m512i>> Vector for Block512<U> {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller.
-        unsafe { Block512::of(_mm512_maskz_loadu_epi8(bits(n), from.cast())) }
+        unsafe { Block512::of(_mm512_maskz_loadu_epi8(bits(n), readable(from, n).cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_block(from: *const u8, n: usize) -> Block128<U> {
         // SAFETY: as the caller.
-        unsafe { Block128::of(_mm_maskz_loadu_epi8(bits(n) as __mmask16, from.cast())) }
+        unsafe { Block128::of(_mm_maskz_loadu_epi8(bits(n) as __mmask16, readable(from, n).cast())) }
     }
 
     #[inline(always)]
