@@ -95,15 +95,15 @@ impl Desk<'_> {
         origin: Origin,
     ) -> Result<KeyReply, KeyRefusal> {
         let algorithm = self.allowed(code)?;
-        if bytes.len() > MOST_KEY_BYTES {
-            return Err(KeyRefusal::KeyLength);
-        }
         let purpose = self.purpose(algorithm, exportable, purpose, origin)?;
-        self.expand(self.turn(algorithm, origin)?, algorithm, exportable, purpose, bytes)
+        self.expand(self.turn(algorithm, bytes.len(), origin)?, algorithm, exportable, purpose, bytes)
     }
 
-    /// Returns the grant's turn to make or to expand a key. One that takes long has its turn at intervals.
-    fn turn(&self, algorithm: Algorithm, origin: Origin) -> Result<Option<Turn<'_>>, KeyRefusal> {
+    /// Returns the grant's turn to make or to expand a key of so many bytes. One that takes long has its turn at intervals.
+    fn turn(&self, algorithm: Algorithm, len: usize, origin: Origin) -> Result<Option<Turn<'_>>, KeyRefusal> {
+        if len > MOST_KEY_BYTES {
+            return Err(KeyRefusal::KeyLength);
+        }
         self.paces.turn(self.grant, algorithm, origin).map_err(|_| KeyRefusal::Busy)
     }
 
@@ -150,7 +150,7 @@ impl Desk<'_> {
         let algorithm = self.allowed(algorithm)?;
         // A key that the policy forbids is not made first.
         let purpose = self.purpose(algorithm, exportable, purpose, Origin::Generated)?;
-        let turn = self.turn(algorithm, Origin::Generated)?;
+        let turn = self.turn(algorithm, len, Origin::Generated)?;
         let key = generate_key(self.features, algorithm, len, &mut System(self.steps));
         let key = key.map_err(|error| match error {
             Error::Parameter { .. } => KeyRefusal::Exhausted,

@@ -104,16 +104,21 @@ fn endless_signatures() {
     let word = ControlWord { mac: 256, mac_len: 64, ..ControlWord::default() };
     let mut neighbour = Signer::new(&service, Algorithm::Ed25519, 32, word);
     // Whoever waits beside it waits for one of its signatures at a time: all that the neighbour has in flight is done in between.
-    let (begin, mut ended) = (Instant::now(), [0, 0]);
+    // On a busy machine this thread may come back late, when several of the slow ones have ended and the neighbour had nothing more to do.
+    let (begin, mut ended, mut times) = (Instant::now(), [0, 0], 0);
     while begin.elapsed() < STUCK / 2 {
-        ended[0] += signer.keep(4);
+        let slow = signer.keep(4);
+        times += usize::from(slow > 0);
+        ended[0] += slow;
         ended[1] += neighbour.keep(MANY);
         std::thread::yield_now();
     }
     signer.rest();
     neighbour.rest();
-    println!("a signature took {took:.0?}; beside a neighbour with {MANY} in flight, {ended:?} ended");
-    assert!(ended[0] > 0 && ended[1] >= MANY * (ended[0] - 1), "{ended:?}");
+    println!(
+        "a signature took {took:.0?}; beside a neighbour with {MANY} in flight, {ended:?} ended, seen {times} times"
+    );
+    assert!(times > 1 && ended[1] >= MANY * (times - 1), "{ended:?}, seen {times} times");
     let states = [&slowest, &signer, &neighbour].map(|signer| signer.queue.granted.state());
     assert_eq!((states, workers()), ([0; 3], before));
 }

@@ -111,6 +111,7 @@ pub const OTHER_BLOCKS: &[(At, &str)] = &[
     (("dpdk.md", "text"), "needs DPDK; tests/dpdk.rs runs the same programs"),
     (("backup.md", "ini"), "is a unit of systemd, for a machine with ZFS or btrfs"),
     (("openssl.md", "ini"), "is for servers and clients of TLS; tests/tls/hybrids.rs has both with it"),
+    (("pkcs11.md", "ini"), "needs Debian 13's pkcs11-provider; tests/pkcs11_provider.rs writes the same"),
     (("tokens.md", "ini"), "is a unit of systemd, for a machine with a TPM"),
     (("backup.md", "text"), "needs pyca/cryptography 50; crates/cli/tests/backup.rs runs it"),
     (("backup-format.md", "text"), "is a formula"),
