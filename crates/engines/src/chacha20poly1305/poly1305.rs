@@ -46,6 +46,7 @@ impl Poly1305 {
     /// Tells whether a piece of so many blocks is worth a kernel's vectors: if it has at least `alone` blocks, for which the
     /// powers are made; or at least `with_powers`, if the powers are there, or so many blocks came in short pieces that the
     /// message would have been worth them.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     #[inline(always)]
     pub(crate) fn is_worth_vectors(&mut self, blocks: usize, alone: usize, with_powers: usize) -> bool {
         if blocks >= alone {

@@ -309,6 +309,7 @@ impl<V: Vector> Powers<V> {
     }
 
     /// H^`n` in every place.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) unsafe fn repeated(key: &Key, n: usize) -> Self {
         let at = POWERS - n;
