@@ -159,6 +159,15 @@ fn enc(openssl: &OpenSsl) {
         if name.ends_with("-GCM-SIV") && probe.err.contains("Unknown") {
             continue;
         }
+        // OpenSSL 3.0 wraps keys here, and takes each in one piece.
+        if name.contains("-WRAP") {
+            for length in [24, 25] {
+                let [ours, theirs] =
+                    [&both.millstream, &both.default].map(|side| both.run(side, &words, &bytes(length)));
+                assert_eq!((ours.code, ours.out), (theirs.code, theirs.out), "{name}, {length} bytes");
+            }
+            continue;
+        }
         if probe.code != Some(0) {
             let got = both.run(&both.millstream, &words, b"");
             assert_eq!(Complaints::of(&got.err), Complaints::of(&probe.err), "{name}");

@@ -6,7 +6,7 @@
 //! As at the [border](super) everywhere. A store is a box; OpenSSL loads from it in one thread at a time.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use millstream::cwq::Algorithm;
 use zeroize::Zeroizing;
@@ -115,7 +115,7 @@ unsafe extern "C" fn close(raw: *mut c_void) -> c_int {
 /// The function is OpenSSL's, with its argument.
 unsafe fn asked(ask: Ask, argument: *mut c_void, what: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut pin = Zeroizing::new(vec![0; PIN_ROOM]);
-    let (mut len, what) = (0, std::ffi::CString::new(what).ok()?);
+    let (mut len, what) = (0, CString::new(what).ok()?);
     let params = [text(c"info", &what), OsslParam::END];
     // SAFETY: room as long as it says, a place for a length, and a terminated array.
     let done = unsafe { ask(pin.as_mut_ptr().cast(), pin.len(), &mut len, params.as_ptr(), argument) };
@@ -142,8 +142,9 @@ unsafe extern "C" fn load(
             let loaded = store.load(|what| unsafe { asked(ask?, ask_argument, what) })?;
             match loaded {
                 Loaded::Name(uri) => {
+                    let uri = CString::new(uri).map_err(|_| Reason::INTERNAL)?;
                     // SAFETY: parameters of an object that is a name.
-                    unsafe { taker.pass(object::NAME, &[filled(c"data", UTF8_STRING, uri.as_bytes())]) }
+                    unsafe { taker.pass(object::NAME, &[text(c"data", &uri)]) }
                 }
                 Loaded::Public(der) => {
                     let parts = [
