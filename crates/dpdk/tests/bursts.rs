@@ -2,8 +2,6 @@
 
 mod support;
 
-use std::ptr::null_mut;
-
 use millstream_dpdk::*;
 use support::*;
 
@@ -35,7 +33,9 @@ fn run_burst(burst: &[(&Bound, Parts)], lie: Lie) -> Vec<(Status, Vec<u8>, Vec<u
         .zip(&mut places)
         .map(|((session, parts), (bytes, other, tag))| {
             let source = bytes.as_mut_ptr();
-            packet(session, parts, source, if lie == Lie::Apart { other.as_mut_ptr() } else { source }, tag)
+            let destination = if lie == Lie::Apart { other.as_mut_ptr() } else { source };
+            // Bytes in one piece have no pieces, and nobody asks for them.
+            packet(session, parts, (source, destination), (source.cast(), destination.cast()), tag)
         })
         .collect();
     // SAFETY: everything is as long as it says.
@@ -44,30 +44,6 @@ fn run_burst(burst: &[(&Bound, Parts)], lie: Lie) -> Vec<(Status, Vec<u8>, Vec<u
     let results =
         places.into_iter().map(|(bytes, other, tag)| (if lie == Lie::Apart { other } else { bytes }, tag));
     ends.into_iter().zip(results).map(|(status, (bytes, tag))| (status, bytes, tag)).collect()
-}
-
-fn packet(session: &Bound, parts: &Parts, source: *mut u8, destination: *mut u8, tag: &mut [u8]) -> Packet {
-    Packet {
-        session: session.0,
-        user: null_mut(),
-        source,
-        destination,
-        source_pieces: source.cast(),
-        destination_pieces: destination.cast(),
-        access: &ACCESS,
-        iv: parts.iv.as_ptr(),
-        auth_iv: parts.iv.as_ptr(),
-        aad: parts.aad.as_ptr(),
-        tag: tag.as_mut_ptr(),
-        offset: 0,
-        length: parts.span.len() as u32,
-        cipher_at: parts.cipher.0,
-        cipher_length: parts.cipher.1,
-        auth_at: parts.auth.0,
-        auth_length: parts.auth.1,
-        status: Status::Failed,
-        tag_at: u32::MAX,
-    }
 }
 
 /// Runs bursts of two sessions there and back, where some tags are wrong, and compares each packet with itself in pieces.

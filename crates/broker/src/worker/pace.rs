@@ -204,17 +204,12 @@ mod tests {
         assert_eq!(clock.pace.line.borrow().waiting.len(), MOST_WAITING);
     }
 
-    /// Bytes that look random, the same every time (Marsaglia, "Xorshift RNGs", §3).
-    struct Xorshift(u64);
+    /// Bytes that are the same every time.
+    struct Repeated(millstream_testkit::Random);
 
-    impl Random for Xorshift {
+    impl Random for Repeated {
         fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PublicKeyError> {
-            for byte in bytes {
-                self.0 ^= self.0 << 13;
-                self.0 ^= self.0 >> 7;
-                self.0 ^= self.0 << 17;
-                *byte = self.0 as u8;
-            }
+            self.0.fill(bytes);
             Ok(())
         }
     }
@@ -239,7 +234,8 @@ mod tests {
             // A key of RSA has the length of its modulus.
             let lens = if algorithm == Algorithm::Rsa { 256..=256 } else { 1..=128 };
             for len in lens.filter(|_| !is_paced(Origin::Imported)) {
-                let make = || generate_key(features, algorithm, len, &mut Xorshift(len as u64));
+                let random = |len| Repeated(millstream_testkit::Random::new(len as u64));
+                let make = || generate_key(features, algorithm, len, &mut random(len));
                 let Ok(key) = make() else { continue };
                 let made = if is_paced(Origin::Generated) { SHORT } else { quickest(|| drop(make())) };
                 let expanded = quickest(|| drop(PreparedKey::new(features, algorithm, &key, false, None)));

@@ -112,6 +112,37 @@ pub struct Parts {
     pub tag: Vec<u8>,
 }
 
+/// Describes an operation: the places of its bytes where they lie in one piece, the pieces where they do not.
+pub fn packet(
+    session: &Bound,
+    parts: &Parts,
+    (source, destination): (*mut u8, *mut u8),
+    (from, to): (*mut c_void, *mut c_void),
+    tag: &mut [u8],
+) -> Packet {
+    Packet {
+        session: session.0,
+        user: null_mut(),
+        source,
+        destination,
+        source_pieces: from,
+        destination_pieces: to,
+        access: &ACCESS,
+        iv: parts.iv.as_ptr(),
+        auth_iv: parts.iv.as_ptr(),
+        aad: parts.aad.as_ptr(),
+        tag: tag.as_mut_ptr(),
+        offset: 0,
+        length: parts.span.len() as u32,
+        cipher_at: parts.cipher.0,
+        cipher_length: parts.cipher.1,
+        auth_at: parts.auth.0,
+        auth_length: parts.auth.1,
+        status: Status::Failed,
+        tag_at: u32::MAX,
+    }
+}
+
 /// Runs an operation. Returns its status, what is in the place for the result, and the tag.
 pub fn run(session: &Bound, parts: &Parts, lie: Lie) -> (Status, Vec<u8>, Vec<u8>) {
     run_by(session, parts, lie, |packet| {
@@ -143,27 +174,7 @@ pub fn run_by(
     };
     let from: *mut Pieces = &mut pieces;
     let to: *mut Pieces = if lie == Lie::PiecesApart { &mut more } else { from };
-    let mut packet = Packet {
-        session: session.0,
-        user: null_mut(),
-        source,
-        destination,
-        source_pieces: from.cast(),
-        destination_pieces: to.cast(),
-        access: &ACCESS,
-        iv: parts.iv.as_ptr(),
-        auth_iv: parts.iv.as_ptr(),
-        aad: parts.aad.as_ptr(),
-        tag: tag.as_mut_ptr(),
-        offset: 0,
-        length: len as u32,
-        cipher_at: parts.cipher.0,
-        cipher_length: parts.cipher.1,
-        auth_at: parts.auth.0,
-        auth_length: parts.auth.1,
-        status: Status::Failed,
-        tag_at: u32::MAX,
-    };
+    let mut packet = packet(session, parts, (source, destination), (from.cast(), to.cast()), &mut tag);
     end(&mut packet);
     let result = match lie {
         Lie::InPlace => bytes[..len].to_vec(),
