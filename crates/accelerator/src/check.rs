@@ -142,6 +142,7 @@ impl CheckedWord {
             clear: if combined { word.aad_len } else { 0 },
             iv: span(word.iv, word.iv_len.into()),
             mac: span(word.mac, word.mac_len.into()),
+            makes_nonce: word.has(Flags::MAKE_NONCE),
             ..CheckedWord::NOTHING
         }
     }
@@ -560,22 +561,28 @@ fn no_overlap<const SHAPE: u64>(
     }
     // One with a list went the other way.
     let source = checked.source.span().unwrap_or_default();
-    let CheckedWord { destination, iv, aad, mac, reverse, .. } = *checked;
-    // Clients mostly have the nonce and the tag in front of the output, in this order, so all of these lie apart. The rest has to lie
-    // apart from all of them.
+    let CheckedWord { destination, iv, aad, mac, reverse, makes_nonce, .. } = *checked;
+    // Clients mostly have the nonce and the tag in front of the output, in this order, so all of these lie apart, whether the nonce is read
+    // or written. The rest has to lie apart from all of them.
     let in_order = checked.opcode == Opcode::Aead
         && iv.end() <= u64::from(mac.at)
         && mac.end() <= u64::from(destination.at);
     let apart = if in_order {
         let all = u64::from(iv.at)..destination.end();
         source.is_outside(&all) & aad.is_outside(&all)
+    } else if makes_nonce {
+        false
     } else {
         let (out, tag) = (destination.range(), mac.range());
         let of_out =
             source.is_outside(&out) & iv.is_outside(&out) & aad.is_outside(&out) & mac.is_outside(&out);
         of_out & (reverse | source.is_outside(&tag) & iv.is_outside(&tag) & aad.is_outside(&tag))
     };
-    if apart { Ok(()) } else { no_overlap_of([source, iv, aad], mac, destination, reverse) }
+    match apart {
+        true => Ok(()),
+        false if makes_nonce => no_overlap_of_all(*checked, *word, pieces),
+        false => no_overlap_of([source, iv, aad], mac, destination, reverse),
+    }
 }
 
 /// Checks the same where something empty may lie inside something else.

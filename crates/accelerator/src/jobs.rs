@@ -344,7 +344,8 @@ macro_rules! with_kind {
             SHA1_THEN_CBC Both, SHA256_THEN_CBC Both, SHA512_THEN_CBC Both,
             CFB_ENCRYPT CfbEncrypt, CAMELLIA_CBC_ENCRYPT CamelliaEncrypt,
             DES_CBC_ENCRYPT DesEncrypt, DES_CBC_DECRYPT DesDecrypt,
-            MD5 Md5, SHA3_256 Sha3, HMAC_MD5 Hmac
+            MD5 Md5, SHA3_256 Sha3, HMAC_MD5 Hmac,
+            GCM_SEAL_WITH_MADE_NONCE GcmSeal, CHACHA_SEAL_WITH_MADE_NONCE ChaChaSeal
         )
     };
     ($shape:expr, $this:ident.$method:ident, $arguments:tt, $($name:ident $kind:ident),+) => {

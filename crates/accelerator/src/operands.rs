@@ -15,7 +15,7 @@ use millstream_engines::{Error, InOut};
 
 use crate::algorithms::hash_of;
 use crate::arena::{Arena, Span, slice, slice_mut};
-use crate::check::{CheckedWord, KeyAt};
+use crate::check::CheckedWord;
 use crate::grant::Grant;
 use crate::key::KeyRef;
 use crate::operation::Operation;
@@ -148,11 +148,19 @@ pub(crate) fn written_mac(checked: &CheckedWord) -> Span {
     if checked.reverse { Span::default() } else { checked.mac }
 }
 
-/// Makes a nonce and writes it where the engine reads it. The arena is one that nobody else touches.
-#[cold]
-#[inline(never)]
-pub(crate) fn write_nonce<A: Arena>(key: KeyAt, place: Span, grant: &Grant<A>) -> Result<(), Status> {
-    grant.arena.write(place.at, &make_nonce(key, grant)?);
+/// Makes a nonce and puts it where the engine reads it: in an arena that nobody else touches, or else in the word's own place.
+#[inline(always)]
+pub(crate) fn put_nonce<A: Arena>(
+    checked: &CheckedWord,
+    grant: &Grant<A>,
+    own: &mut [u8],
+) -> Result<(), Status> {
+    let nonce = make_nonce(checked.key, grant)?;
+    if grant.arena.exclusive() {
+        grant.arena.write(checked.iv.at, &nonce);
+    } else {
+        own[iv_place(checked)].copy_from_slice(&nonce);
+    }
     Ok(())
 }
 

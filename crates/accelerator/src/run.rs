@@ -11,7 +11,7 @@ use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
 use crate::held::{HeldWord, MOST_HELD};
 use crate::jobs::{Lists, recycle};
-use crate::operands::{Operands, add_operation, complete_operation, write_nonce, written_mac};
+use crate::operands::{Operands, add_operation, complete_operation, put_nonce, written_mac};
 use crate::operation::Operation;
 use crate::queue::{Queue, post};
 use crate::shape::{ANY, shape, with_shape, word_of};
@@ -213,7 +213,7 @@ fn direct_operation<'a, const SHAPE: u64, A: Arena>(
     check::<SHAPE, A>(word, &grant.arena, grant.policy.as_deref(), &mut Pieces::new(), &mut checked)?;
     let keys = find_keys(&checked, grant, None)?;
     if checked.makes_nonce {
-        write_nonce(checked.key, checked.iv, grant)?;
+        put_nonce(&checked, grant, &mut [])?;
     }
     add_operation::<SHAPE>(&checked, keys, Operands::in_arena(&grant.arena, &checked), operations)?;
     Ok(written_mac(&checked))

@@ -14,7 +14,7 @@ use crate::check::{CheckedWord, Pieces, check};
 use crate::grant::Grant;
 use crate::held::{HeldWord, MOST_HELD};
 use crate::jobs::{FULL_LANES, JobKind, recycle, with_kind};
-use crate::operands::{Operands, complete, staged_len, written_mac};
+use crate::operands::{Operands, complete, put_nonce, staged_len, written_mac};
 use crate::queue::Queue;
 use crate::run::{Executor, shape_on};
 use crate::shape::word_of;
@@ -75,6 +75,9 @@ impl Executor {
             let word = word_of::<SHAPE>(held.words);
             let added = judge::<SHAPE, A>(&word, grant).and_then(|checked| {
                 let keys = find_keys(&checked, grant, None)?;
+                if checked.makes_nonce {
+                    put_nonce(&checked, grant, &mut [])?;
+                }
                 K::add(&checked, keys, Operands::in_arena(&grant.arena, &checked), &mut jobs)
             });
             if let Err(status) = added {
@@ -124,8 +127,12 @@ impl Executor {
             let (own, behind) =
                 std::mem::take(&mut rest)[place.begin - at..].split_at_mut(staged_len(&checked));
             (rest, at) = (behind, place.begin + own.len());
-            let added = find_keys(&checked, grant, None)
-                .and_then(|keys| K::add(&checked, keys, Operands::staged(&checked, own), &mut jobs));
+            let added = find_keys(&checked, grant, None).and_then(|keys| {
+                if checked.makes_nonce {
+                    put_nonce(&checked, grant, own)?;
+                }
+                K::add(&checked, keys, Operands::staged(&checked, own), &mut jobs)
+            });
             if let Err(status) = added {
                 refused = refusal(&word, status);
                 break;

@@ -70,7 +70,7 @@ macro_rules! shapes {
             };)+
 
             /// No frequent kind has one of these flags: they go the general way.
-            const SELDOM: u16 = !(Flags::REVERSE);
+            const SELDOM: u16 = !(Flags::REVERSE | Flags::MAKE_NONCE);
             $(const _: () = assert!($flags & SELDOM == 0);)+
             // Nor is one a piece of a message, or about a key pair: the code for a kind does not look for these.
             $(const _: () = assert!(!is_of_pair(Opcode::$opcode) && !is_piece(Opcode::$opcode));)+
@@ -121,6 +121,8 @@ shapes! {
         MD5 = Hash None Md5 0;
         SHA3_256 = Hash None Sha3_256 0;
         HMAC_MD5 = Hmac None Md5 0;
+        GCM_SEAL_WITH_MADE_NONCE = Aead AesGcm None Flags::MAKE_NONCE;
+        CHACHA_SEAL_WITH_MADE_NONCE = Aead ChaCha20Poly1305 None Flags::MAKE_NONCE;
     }
 }
 #[expect(clippy::single_component_path_imports, reason = "other modules import the macro from here")]

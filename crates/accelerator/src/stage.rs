@@ -12,7 +12,7 @@ use crate::grant::Grant;
 use crate::held::HeldWord;
 use crate::jobs::recycle;
 use crate::operands::{
-    Operands, add_operation, complete_operation, iv_place, read_mac, staged_len, write_nonce, written_mac,
+    Operands, add_operation, complete_operation, iv_place, put_nonce, read_mac, staged_len, written_mac,
 };
 use crate::operation::Operation;
 use crate::queue::{Queue, post};
@@ -25,7 +25,7 @@ use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
 use crate::wipe::{wipe_list, wipe_stack};
-use crate::word_keys::{CarriedKeys, expand_carried_keys, find_keys, make_nonce};
+use crate::word_keys::{CarriedKeys, expand_carried_keys, find_keys};
 
 /// Bytes of staging memory after which no more words are staged before those that are have been executed: enough to
 /// fill lanes, and little enough to stay in a second-level cache.
@@ -355,11 +355,7 @@ impl<'a, A: Arena> Adder<'_, 'a, A> {
         let carried = op.carried.and_then(|index| self.carried.get(index as usize));
         let keys = find_keys(checked, grant, carried)?;
         if checked.makes_nonce {
-            if arena.exclusive() {
-                write_nonce(checked.key, checked.iv, grant)?;
-            } else {
-                own[iv_place(checked)].copy_from_slice(&make_nonce(checked.key, grant)?);
-            }
+            put_nonce(checked, grant, own)?;
         }
         let operands = match (arena.exclusive(), op.gathered) {
             (false, _) => Operands::staged(checked, own),
@@ -403,8 +399,12 @@ pub(crate) fn copy_in<A: Arena>(arena: &A, checked: &CheckedWord, mut place: &mu
         None => place = &mut std::mem::take(&mut place)[checked.source.len() as usize..],
     }
     read(arena, checked.aad, &mut place);
-    // The place of a nonce that is to be made is left open.
-    read(arena, checked.iv, &mut place);
+    if checked.makes_nonce {
+        // The nonce is made later: its place is left open.
+        place = &mut std::mem::take(&mut place)[checked.iv.len as usize..];
+    } else {
+        read(arena, checked.iv, &mut place);
+    }
     read(arena, read_mac(checked), &mut place);
 }
 
@@ -442,7 +442,11 @@ pub(crate) fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
     if let Some(span) = checked.source.span() {
         arena.prefetch(span.at, span.len);
     }
-    arena.prefetch(checked.iv.at, checked.iv.len);
+    if checked.makes_nonce {
+        arena.prefetch_write(checked.iv.at, checked.iv.len);
+    } else {
+        arena.prefetch(checked.iv.at, checked.iv.len);
+    }
     arena.prefetch(checked.aad.at, checked.aad.len);
     arena.prefetch_write(checked.destination.at, checked.destination.len);
     if checked.reverse {

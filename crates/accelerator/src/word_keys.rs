@@ -146,7 +146,7 @@ fn find_key<'a, A>(
 }
 
 /// Makes the nonce of a word that asks for one, after [`find_keys`] has found that its key permits that.
-#[cold]
+#[inline]
 pub(crate) fn make_nonce<A>(
     key: KeyAt,
     grant: &Grant<A>,

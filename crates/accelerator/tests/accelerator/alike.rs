@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key, LocalArena, Turns, Way};
-use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
+use millstream_accelerator::{
+    Accelerator, Arena, FlushPolicy, Key, LocalArena, NonceCounter, Nonces, Purpose, Turns, Way,
+};
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Usages};
 use millstream_testkit::Random;
 use proptest::prelude::*;
 
@@ -73,9 +75,10 @@ fn shape() -> impl Strategy<Value = Shape> {
         Just((Opcode::Cancel, A::None, A::None, 0, 0)),
     ];
     let kind = prop_oneof![2 => keyed, 1 => keyless];
-    let fitting = (kind, any::<bool>(), 0..4 * KEYS.len()).prop_map(|(kind, reverse, key)| {
+    let way = prop_oneof![Just(0), Just(Flags::REVERSE), Just(Flags::MAKE_NONCE)];
+    let fitting = (kind, way, 0..4 * KEYS.len()).prop_map(|(kind, way, key)| {
         let (opcode, algorithm, hash, iv_len, mac_len) = kind;
-        let flags = if reverse { Flags::REVERSE } else { 0 };
+        let flags = if way == Flags::MAKE_NONCE && opcode != Opcode::Aead { 0 } else { way };
         let (opcode, algorithm, hash) = (opcode as u8, algorithm as u8, hash as u8);
         Shape { opcode, algorithm, hash, flags, iv_len, mac_len, version: 1, key }
     });
@@ -99,7 +102,8 @@ fn shape() -> impl Strategy<Value = Shape> {
 fn rest() -> impl Strategy<Value = Rest> {
     let source_len = prop_oneof![Just(64_u32), Just(64), 0..200_u32, Just(u32::MAX)];
     let aad_len = prop_oneof![Just(13_u32), Just(0), Just(u32::MAX)];
-    let apart = prop_oneof![Just(256_u32), Just(256), Just(256), Just(0), Just(32), Just(1 << 24)];
+    // The destination lies in front of the small parts, behind them, over the source, and nowhere.
+    let apart = prop_oneof![Just(256_u32), Just(256), Just(900), Just(900), Just(0), Just(32), Just(1 << 24)];
     (source_len, aad_len, apart, 0..40_u8).prop_map(|(source_len, aad_len, apart, wrong)| Rest {
         source_len,
         aad_len,
@@ -111,7 +115,10 @@ fn rest() -> impl Strategy<Value = Rest> {
 fn word(shape: &Shape, rest: &Rest, keys: &[u32], number: usize) -> ControlWord {
     let at = number as u32 * PLACE;
     let is = |opcode: Opcode| shape.opcode == opcode as u8;
-    let right = KEYS.iter().position(|algorithm| [shape.algorithm, shape.hash].contains(&(*algorithm as u8)));
+    let makes_nonce = shape.flags & Flags::MAKE_NONCE != 0;
+    let right = KEYS.iter().position(|(key, made)| {
+        [shape.algorithm, shape.hash].contains(&(*key as u8)) && *made == makes_nonce
+    });
     let mut word = ControlWord {
         version: shape.version,
         opcode: shape.opcode,
@@ -152,30 +159,41 @@ fn word(shape: &Shape, rest: &Rest, keys: &[u32], number: usize) -> ControlWord 
         4 => word.mac_key = 9,
         5 => word.source = u32::MAX - 3,
         6 => word.key_len = 16,
+        7 => word.iv = at + 8,
+        8 => word.iv = word.mac,
         _ => {}
     }
     word
 }
 
-/// The algorithms of the keys.
-const KEYS: [Algorithm; 11] = [
-    Algorithm::AesCbc,
-    Algorithm::AesGcm,
-    Algorithm::Sha256,
-    Algorithm::AesCmac,
-    Algorithm::AesEcb,
-    Algorithm::AesCtr,
-    Algorithm::AesXts,
-    Algorithm::ChaCha20Poly1305,
-    Algorithm::Sha1,
-    Algorithm::Sha384,
-    Algorithm::Sha512,
+/// The algorithms of the keys, and true for keys whose nonces the accelerator makes.
+const KEYS: [(Algorithm, bool); 13] = [
+    (Algorithm::AesCbc, false),
+    (Algorithm::AesGcm, false),
+    (Algorithm::Sha256, false),
+    (Algorithm::AesCmac, false),
+    (Algorithm::AesEcb, false),
+    (Algorithm::AesCtr, false),
+    (Algorithm::AesXts, false),
+    (Algorithm::ChaCha20Poly1305, false),
+    (Algorithm::Sha1, false),
+    (Algorithm::Sha384, false),
+    (Algorithm::Sha512, false),
+    (Algorithm::AesGcm, true),
+    (Algorithm::ChaCha20Poly1305, true),
 ];
 
 /// Returns bytes for a key: XTS takes two that differ.
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
     let len = if matches!(algorithm, Algorithm::AesXts | Algorithm::ChaCha20Poly1305) { 32 } else { 16 };
     (0..len).collect()
+}
+
+fn makes_nonces() -> Purpose {
+    Purpose {
+        usages: Usages::ENCRYPT | Usages::DECRYPT,
+        nonces: Nonces::Made(NonceCounter::counting([1, 2, 3, 4])),
+    }
 }
 
 /// The completions of the words by their tags, and the arena afterwards. Words may go the general way, with a cancelling word before
@@ -193,9 +211,13 @@ fn outcome<A: Arena + Clone>(
         accelerator.bound_turns(Turns::default(), || 0);
     }
     let grant = accelerator.add_grant(arena.clone(), KEYS.len());
-    let keys = KEYS.map(|algorithm| {
+    let keys = KEYS.map(|(algorithm, made)| {
         let key = Key::new(features(), algorithm, &key_bytes(algorithm)).unwrap();
-        accelerator.insert_key(grant, key).unwrap().to_bits()
+        let key = match made {
+            true => accelerator.insert_key_for(grant, key, makes_nonces()),
+            false => accelerator.insert_key(grant, key),
+        };
+        key.unwrap().to_bits()
     });
     let (mut client, submissions, completions) = Client::new(128);
     accelerator.add_queue(grant, submissions, completions, 1).unwrap();
