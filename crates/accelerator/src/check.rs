@@ -142,6 +142,7 @@ impl CheckedWord {
             clear: if combined { word.aad_len } else { 0 },
             iv: span(word.iv, word.iv_len.into()),
             mac: span(word.mac, word.mac_len.into()),
+            parameter: word.parameter,
             makes_nonce: word.has(Flags::MAKE_NONCE),
             ..CheckedWord::NOTHING
         }

@@ -8,17 +8,20 @@ use millstream_cwq::Status;
 use millstream_engines::aes::{CbcJob, CfbJob, CmacJob, CtrJob};
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
 use millstream_engines::gcm::GcmJob;
+use millstream_engines::gcm_siv::{GcmSivJob, KeyedGcmSivJob};
 use millstream_engines::hash::{Hash, HashJob};
 use millstream_engines::hmac::HmacJob;
 use millstream_engines::modes::Direction;
+use millstream_engines::siv::KeyedSivJob;
 use millstream_engines::{Error, InOut, camellia, des};
 
 use crate::alone::run_alone;
 use crate::check::CheckedWord;
+use crate::engines::ff1::KeyedFf1Job;
 use crate::held::MOST_HELD;
 use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
 use crate::operands::{Operands, combine};
-use crate::sink::{block, check_cipher, expect_chacha, expect_gcm};
+use crate::sink::{block, check_cipher, expect, expect_gcm};
 use crate::status::status_of;
 use crate::unit::Unit;
 use crate::wipe::wipe_list;
@@ -136,6 +139,18 @@ kinds! {
         ChaChaSeal: chacha by |unit, jobs| with_all(jobs, |jobs| unit.chacha.seal(jobs)), |job| job.result, |job| &job.tag;
         ChaChaOpen: chacha by |unit, jobs| with_all(jobs, |jobs| unit.chacha.open(jobs)), |job| job.result, |_| &[];
     }
+    gcm_siv: KeyedGcmSivJob {
+        GcmSivSeal: gcm_siv by |unit, jobs| with_all(jobs, |jobs| unit.gcm_siv.seal(jobs)), |job| job.result, |job| &job.tag;
+        GcmSivOpen: gcm_siv by |unit, jobs| with_all(jobs, |jobs| unit.gcm_siv.open(jobs)), |job| job.result, |_| &[];
+    }
+    siv: KeyedSivJob {
+        SivSeal: siv by |unit, jobs| with_all(jobs, |jobs| unit.siv.seal(jobs)), |job| job.result, |job| &job.tag;
+        SivOpen: siv by |unit, jobs| with_all(jobs, |jobs| unit.siv.open(jobs)), |job| job.result, |_| &[];
+    }
+    ff1: KeyedFf1Job {
+        Ff1Encrypt: ff1 by |unit, jobs| with_all(jobs, |jobs| unit.ff1.encrypt(jobs)), |job| job.result, |_| &[];
+        Ff1Decrypt: ff1 by |unit, jobs| with_all(jobs, |jobs| unit.ff1.decrypt(jobs)), |job| job.result, |_| &[];
+    }
     cbc: CbcJob {
         CbcEncrypt: cbc by |unit, jobs| with_all(jobs, |jobs| unit.aes_cbc.encrypt(jobs)), |_| Ok(()), |_| &[];
         CbcDecrypt: cbc by |unit, jobs| with_all(jobs, |jobs| unit.aes_cbc.decrypt(jobs)), |_| Ok(()), |_| &[];
@@ -207,10 +222,57 @@ fn chacha<'a>(
     };
     let Operands { data, aad, iv, mac, .. } = operands;
     let mut job = ChaCha20Poly1305Job::new(key, iv, aad, data.in_out()?);
-    if checked.reverse && !expect_chacha(&mut job, mac) {
+    if checked.reverse && !expect(&mut job.tag, mac) {
         return Err(Status::MacLength);
     }
     jobs.push(job);
+    Ok(())
+}
+
+#[inline(always)]
+fn gcm_siv<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<KeyedGcmSivJob<'a>>,
+) -> Result<(), Status> {
+    let Some(AeadKey::AesGcmSiv(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
+    let Operands { data, aad, iv, mac, .. } = operands;
+    let mut job = GcmSivJob::new(iv, aad, data.in_out()?);
+    if checked.reverse && !expect(&mut job.tag, mac) {
+        return Err(Status::MacLength);
+    }
+    jobs.push(KeyedGcmSivJob { key, job });
+    Ok(())
+}
+
+#[inline(always)]
+fn siv<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<KeyedSivJob<'a>>,
+) -> Result<(), Status> {
+    let Some(AeadKey::AesSiv(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
+    let Operands { data, aad, iv, mac, .. } = operands;
+    let mut job = KeyedSivJob::new(key, iv, aad, data.in_out()?);
+    if checked.reverse && !expect(&mut job.tag, mac) {
+        return Err(Status::MacLength);
+    }
+    jobs.push(job);
+    Ok(())
+}
+
+#[inline(always)]
+fn ff1<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    jobs: &mut Vec<KeyedFf1Job<'a>>,
+) -> Result<(), Status> {
+    let Some(KeyRef::AesFf1(key)) = keys.key else { return Err(Status::Key) };
+    let Operands { data, iv, .. } = operands;
+    jobs.push(KeyedFf1Job::new(key, checked.parameter, iv, data.in_out()?));
     Ok(())
 }
 
@@ -345,7 +407,9 @@ macro_rules! with_kind {
             CFB_ENCRYPT CfbEncrypt, CAMELLIA_CBC_ENCRYPT CamelliaEncrypt,
             DES_CBC_ENCRYPT DesEncrypt, DES_CBC_DECRYPT DesDecrypt,
             MD5 Md5, SHA3_256 Sha3, HMAC_MD5 Hmac,
-            GCM_SEAL_WITH_MADE_NONCE GcmSeal, CHACHA_SEAL_WITH_MADE_NONCE ChaChaSeal
+            GCM_SEAL_WITH_MADE_NONCE GcmSeal, CHACHA_SEAL_WITH_MADE_NONCE ChaChaSeal,
+            GCM_SIV_SEAL GcmSivSeal, GCM_SIV_SEAL_WITH_MADE_NONCE GcmSivSeal, GCM_SIV_OPEN GcmSivOpen,
+            SIV_SEAL SivSeal, SIV_OPEN SivOpen, FF1_ENCRYPT Ff1Encrypt, FF1_DECRYPT Ff1Decrypt
         )
     };
     ($shape:expr, $this:ident.$method:ident, $arguments:tt, $($name:ident $kind:ident),+) => {

@@ -123,6 +123,13 @@ shapes! {
         HMAC_MD5 = Hmac None Md5 0;
         GCM_SEAL_WITH_MADE_NONCE = Aead AesGcm None Flags::MAKE_NONCE;
         CHACHA_SEAL_WITH_MADE_NONCE = Aead ChaCha20Poly1305 None Flags::MAKE_NONCE;
+        GCM_SIV_SEAL = Aead AesGcmSiv None 0;
+        GCM_SIV_SEAL_WITH_MADE_NONCE = Aead AesGcmSiv None Flags::MAKE_NONCE;
+        GCM_SIV_OPEN = Aead AesGcmSiv None Flags::REVERSE;
+        SIV_SEAL = Aead AesSiv None 0;
+        SIV_OPEN = Aead AesSiv None Flags::REVERSE;
+        FF1_ENCRYPT = Cipher AesFf1 None 0;
+        FF1_DECRYPT = Cipher AesFf1 None Flags::REVERSE;
     }
 }
 #[expect(clippy::single_component_path_imports, reason = "other modules import the macro from here")]

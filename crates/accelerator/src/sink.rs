@@ -187,22 +187,22 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
         }
         AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
             let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
-            expect_chacha(&mut job, tag);
+            expect(&mut job.tag, tag);
             sink.accept(Work::ChaChaOpen(job))
         }
         AeadKey::AesSiv(key) if tag.len() == 16 => {
             let mut job = KeyedSivJob::new(key, nonce, aad, data);
-            job.tag = padded(tag);
+            expect(&mut job.tag, tag);
             sink.accept(Work::SivOpen(job))
         }
         AeadKey::AesGcmSiv(key) if tag.len() == 16 => {
             let mut job = GcmSivJob::new(nonce, aad, data);
-            job.tag = padded(tag);
+            expect(&mut job.tag, tag);
             sink.accept(Work::GcmSivOpen(KeyedGcmSivJob { key, job }))
         }
         AeadKey::Xaes256Gcm(key) if tag.len() == 16 => {
             let mut job = XaesJob::new(nonce, aad, data);
-            job.tag = padded(tag);
+            expect(&mut job.tag, tag);
             sink.accept(Work::XaesOpen(KeyedXaesJob { key, job }))
         }
         AeadKey::Fernet(key) if tag.len() == fernet::TAG && aad.is_empty() => {
@@ -243,10 +243,10 @@ pub(crate) fn expect_gcm(job: &mut GcmJob<'_>, tag: &[u8]) -> bool {
     tag.len() <= 16
 }
 
-/// Does the same with a tag of ChaCha20-Poly1305.
+/// Does the same with a tag that always has 16 bytes.
 #[inline(always)]
-pub(crate) fn expect_chacha(job: &mut ChaCha20Poly1305Job<'_>, tag: &[u8]) -> bool {
-    job.tag = padded(tag);
+pub(crate) fn expect(job: &mut [u8; 16], tag: &[u8]) -> bool {
+    *job = padded(tag);
     tag.len() == 16
 }
 

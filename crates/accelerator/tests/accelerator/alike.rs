@@ -56,6 +56,10 @@ fn shape() -> impl Strategy<Value = Shape> {
         Just((Opcode::Cipher, A::AesXts, A::None, 16, 0)),
         Just((Opcode::Aead, A::AesGcm, A::None, 12, 16)),
         Just((Opcode::Aead, A::ChaCha20Poly1305, A::None, 12, 16)),
+        Just((Opcode::Aead, A::AesGcmSiv, A::None, 12, 16)),
+        Just((Opcode::Aead, A::AesSiv, A::None, 0, 16)),
+        Just((Opcode::Aead, A::AesSiv, A::None, 12, 16)),
+        Just((Opcode::Cipher, A::AesFf1, A::None, 8, 0)),
         Just((Opcode::Hmac, A::None, A::Sha1, 0, 20)),
         Just((Opcode::Hmac, A::None, A::Sha256, 0, 32)),
         Just((Opcode::Hmac, A::None, A::Sha384, 0, 48)),
@@ -148,6 +152,10 @@ fn word(shape: &Shape, rest: &Rest, keys: &[u32], number: usize) -> ControlWord 
     if !is(Opcode::Hash) && !is(Opcode::Checksum) && !is(Opcode::Copy) && !is(Opcode::Null) {
         word.key = *keys.get(shape.key).or(right.map(|at| &keys[at])).unwrap_or(&0);
     }
+    if shape.algorithm == Algorithm::AesFf1 as u8 {
+        // Any two bytes are a digit.
+        word.parameter = 1 << 16;
+    }
     if is(Opcode::EncryptThenMac) {
         word.mac_key = keys[2];
     }
@@ -167,7 +175,7 @@ fn word(shape: &Shape, rest: &Rest, keys: &[u32], number: usize) -> ControlWord 
 }
 
 /// The algorithms of the keys, and true for keys whose nonces the accelerator makes.
-const KEYS: [(Algorithm, bool); 13] = [
+const KEYS: [(Algorithm, bool); 17] = [
     (Algorithm::AesCbc, false),
     (Algorithm::AesGcm, false),
     (Algorithm::Sha256, false),
@@ -181,11 +189,16 @@ const KEYS: [(Algorithm, bool); 13] = [
     (Algorithm::Sha512, false),
     (Algorithm::AesGcm, true),
     (Algorithm::ChaCha20Poly1305, true),
+    (Algorithm::AesSiv, false),
+    (Algorithm::AesGcmSiv, false),
+    (Algorithm::AesGcmSiv, true),
+    (Algorithm::AesFf1, false),
 ];
 
 /// Returns bytes for a key: XTS takes two that differ.
 fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
-    let len = if matches!(algorithm, Algorithm::AesXts | Algorithm::ChaCha20Poly1305) { 32 } else { 16 };
+    let long = [Algorithm::AesXts, Algorithm::ChaCha20Poly1305, Algorithm::AesSiv];
+    let len = if long.contains(&algorithm) { 32 } else { 16 };
     (0..len).collect()
 }
 
