@@ -102,14 +102,12 @@ impl Fpe {
         let values = Values::new("the column", column)?;
         let tweaks = tweak.values(TWEAK, values.len)?;
         collect(&values, on_error, Content::Text, |rows, part, failures| {
-            let (mut digits, mut text) = (Vec::new(), String::new());
+            let mut memory = Memory::default();
             let end = rows.end;
             for begin in rows.step_by(WINDOW) {
                 let window = begin..end.min(begin + WINDOW);
-                self.window::<DECRYPT>(&values, &tweaks, window, &mut digits, &mut text, part, failures);
+                self.window::<DECRYPT>(&values, &tweaks, window, &mut memory, part, failures);
             }
-            digits.zeroize();
-            text.zeroize();
         })
     }
 
@@ -118,28 +116,19 @@ impl Fpe {
         values: &Values<'_>,
         tweaks: &Beside<'_>,
         window: Range<usize>,
-        digits: &mut Vec<u16>,
-        text: &mut String,
+        memory: &mut Memory,
         part: &mut Collected,
         failures: &Failures,
     ) {
-        digits.clear();
-        let mut found = Vec::with_capacity(window.len());
-        for row in window.clone().filter(|row| values.is_valid(*row)) {
-            let before = digits.len();
-            match self.digits(values.get(row), digits).and_then(|()| tweaks.get(TWEAK, row)) {
-                Ok(tweak) => found.push((row, digits.len() - before, tweak.unwrap_or_default())),
-                Err(fault) => {
-                    digits.truncate(before);
-                    failures.note(row, fault);
-                }
-            }
-        }
-        let mut rest = &mut digits[..];
-        let jobs = found.iter().map(|(_, len, tweak)| {
-            let (digits, after) = std::mem::take(&mut rest).split_at_mut(*len);
+        let found = match self.read_together(values, tweaks, window.clone(), memory) {
+            Some(found) => found,
+            None => self.read_each(values, tweaks, window.clone(), memory, failures),
+        };
+        let mut rest = &mut memory.digits[..];
+        let jobs = found.iter().map(|value| {
+            let (digits, after) = std::mem::take(&mut rest).split_at_mut(value.digits);
             rest = after;
-            Ff1Job::new(tweak, digits)
+            Ff1Job::new(value.tweak, digits)
         });
         let mut jobs: Vec<Ff1Job<'_>> = jobs.collect();
         let mut references: Vec<&mut Ff1Job<'_>> = jobs.iter_mut().collect();
@@ -148,22 +137,118 @@ impl Fpe {
         } else {
             self.key.encrypt_many(&mut references);
         }
-        let mut made = found.iter().map(|(row, ..)| *row).zip(&jobs).peekable();
+        let wrong = jobs.iter().any(|job| job.result.is_err());
+        let results: Vec<_> = if wrong { jobs.iter().map(|job| job.result).collect() } else { Vec::new() };
+        // ASCII has as many characters as there are digits.
+        if !wrong && self.alphabet.push_ascii(&memory.digits, &mut part.bytes) {
+            let mut found = found.iter().peekable();
+            let len = |row| found.next_if(|value| value.row == row).map_or(0, |value| value.digits);
+            part.lengths.extend(window.map(len));
+            return;
+        }
+        self.write_each(window, &found, &results, memory, part, failures);
+    }
+
+    /// Writes the texts of a window's values one after the other, and notes those that have none. There are no results if all are right.
+    fn write_each(
+        &self,
+        window: Range<usize>,
+        found: &[Found<'_>],
+        results: &[Result<(), millstream::EngineError>],
+        memory: &mut Memory,
+        part: &mut Collected,
+        failures: &Failures,
+    ) {
+        let mut rest = &memory.digits[..];
+        let mut made = found.iter().enumerate().peekable();
         for row in window {
-            text.clear();
-            if let Some((_, job)) = made.next_if(|(made, _)| *made == row) {
-                let result = job.result.and_then(|()| self.alphabet.push_text(job.digits, text));
-                if let Err(error) = result {
+            memory.text.clear();
+            if let Some((at, value)) = made.next_if(|(_, value)| value.row == row) {
+                let (digits, after) = rest.split_at(value.digits);
+                rest = after;
+                let result = results.get(at).copied().unwrap_or(Ok(()));
+                if let Err(error) = result.and_then(|()| self.alphabet.push_text(digits, &mut memory.text)) {
                     failures.note(row, error.into());
                 }
             }
-            part.push(text.as_bytes());
+            part.push(memory.text.as_bytes());
         }
+    }
+
+    /// Reads the digits of a window's values, all together. Returns nothing unless all characters are ASCII and of the alphabet, and each value
+    /// has its tweak.
+    fn read_together<'t>(
+        &self,
+        values: &Values<'_>,
+        tweaks: &Beside<'t>,
+        window: Range<usize>,
+        memory: &mut Memory,
+    ) -> Option<Vec<Found<'t>>> {
+        let mut found = Vec::with_capacity(window.len());
+        memory.digits.clear();
+        memory.bytes.clear();
+        for row in window.filter(|row| values.is_valid(*row)) {
+            let (value, tweak) = (values.get(row), tweaks.get(TWEAK, row).ok()?);
+            memory.bytes.extend_from_slice(value);
+            found.push(Found { row, digits: value.len(), tweak: tweak.unwrap_or_default() });
+        }
+        self.alphabet.push_digits_of_ascii(&memory.bytes, &mut memory.digits).then_some(found)
+    }
+
+    /// Reads the digits of a window's values one after the other, and notes those that have none.
+    fn read_each<'t>(
+        &self,
+        values: &Values<'_>,
+        tweaks: &Beside<'t>,
+        window: Range<usize>,
+        memory: &mut Memory,
+        failures: &Failures,
+    ) -> Vec<Found<'t>> {
+        let mut found = Vec::with_capacity(window.len());
+        let digits = &mut memory.digits;
+        digits.clear();
+        for row in window.filter(|row| values.is_valid(*row)) {
+            let before = digits.len();
+            match self.digits(values.get(row), digits).and_then(|()| tweaks.get(TWEAK, row)) {
+                Ok(tweak) => {
+                    let tweak = tweak.unwrap_or_default();
+                    found.push(Found { row, digits: digits.len() - before, tweak });
+                }
+                Err(fault) => {
+                    digits.truncate(before);
+                    failures.note(row, fault);
+                }
+            }
+        }
+        found
     }
 
     fn digits(&self, value: &[u8], digits: &mut Vec<u16>) -> Result<(), Fault> {
         let text = std::str::from_utf8(value).map_err(|_| Fault::NotText)?;
         Ok(self.alphabet.push_digits(text, digits)?)
+    }
+}
+
+/// A value of a window: its row, the number of its digits, and its tweak.
+struct Found<'t> {
+    row: usize,
+    digits: usize,
+    tweak: &'t [u8],
+}
+
+/// Memory for the values of a window, and for the next one's. Zeroised on drop.
+#[derive(Default)]
+struct Memory {
+    bytes: Vec<u8>,
+    digits: Vec<u16>,
+    text: String,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+        self.digits.zeroize();
+        self.text.zeroize();
     }
 }
 

@@ -3,6 +3,7 @@
 //! Ref. Tink's wire format: the byte 1, the key's identifier in four bytes, big-endian, then the ciphertext.
 
 use arrow_data::ArrayData;
+use zeroize::optimization_barrier;
 
 use crate::aead::{Aead, Seal};
 use crate::dictionary::is_dictionary;
@@ -149,10 +150,13 @@ impl Keyset {
                     (left[row], by[row]) = (false, opened.len());
                 }
             }
-            opened.push(part);
+            opened.push(Opened(Some(part)));
         }
-        let parts =
-            opened.iter().map(|part| Values::new("the column", part)).collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<Values<'_>> = opened
+            .iter()
+            .flat_map(|part| &part.0)
+            .map(|part| Values::new("the column", part))
+            .collect::<Result<_, _>>()?;
         let plain = |row: usize| parts.get(by[row]).map(|part| part.get(row));
         let fault = |row: usize| match (plain(row), &aad) {
             (Some(plain), _) => (how.text && std::str::from_utf8(plain).is_err()).then_some(Fault::NotText),
@@ -184,6 +188,31 @@ impl Keyset {
     }
 }
 
+/// The values that one of the keys has opened, until they are copied to the result, or thrown away if a row fails. Zeroised on drop.
+struct Opened(Option<ArrayData>);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Some(column) = self.0.take() {
+            let wiped = wipe(column);
+            debug_assert!(wiped, "the buffers have one owner");
+        }
+    }
+}
+
+/// Overwrites the buffers of a column that nobody else has, and returns true if all could be overwritten.
+fn wipe(column: ArrayData) -> bool {
+    let (_, _, _, _, buffers, _) = column.into_parts();
+    buffers.into_iter().fold(true, |all, buffer| match buffer.into_mutable() {
+        Ok(mut bytes) => {
+            bytes.as_slice_mut().fill(0);
+            optimization_barrier(bytes.as_slice());
+            all
+        }
+        Err(_) => false,
+    })
+}
+
 /// Tink's deterministic AEAD has one component of associated data, always.
 fn component(aad: Parameter<'_>) -> Parameter<'_> {
     match aad {
@@ -208,4 +237,18 @@ fn prefixed(sealed: &ArrayData, prefix: Prefix, encoding: Encoding) -> Result<Ar
     }
     let content = if encoding == Encoding::Binary { Content::Binary } else { Content::Text };
     offsets.column(content, out, values.nulls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_wiped_if_nobody_else_has_it() {
+        let column = || from_values(&[Some(b"a plaintext"), None], false).unwrap();
+        assert!(wipe(column()));
+        let shared = column();
+        assert!(!wipe(shared.clone()));
+        drop(Opened(Some(shared)));
+    }
 }

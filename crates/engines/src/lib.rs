@@ -114,6 +114,8 @@ pub mod hmac;
 pub mod ipsum;
 pub mod kasumi;
 pub mod keywrap;
+#[cfg(target_arch = "x86_64")]
+mod masked;
 pub mod md5;
 pub mod modes;
 pub mod rc4;

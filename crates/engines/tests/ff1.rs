@@ -253,6 +253,63 @@ fn many_are_as_each_alone() {
     }
 }
 
+/// Values of one length side by side, as many as fill registers in part and in whole: each is as on the portable kernel alone. Halves are below
+/// 2^32, at it and above, and have as many digits as a register and more. Some values have the least and the largest digits, and some are refused.
+#[test]
+fn values_of_one_length_are_as_each_alone() {
+    let mut random = Random::new(80);
+    let shapes = [
+        (2, &[20, 40, 62, 63, 64, 65][..]),
+        (3, &[13, 40, 41]),
+        (10, &[6, 7, 8, 15, 16, 17, 18, 19, 20]),
+        (16, &[5, 15, 16, 17]),
+        (255, &[3, 7, 8]),
+        (256, &[3, 7, 8, 9]),
+        (1000, &[2, 3, 6]),
+        (65535, &[2, 3, 4]),
+        (65536, &[2, 3, 4, 5]),
+    ];
+    let mut cases = 0;
+    for (radix, lens) in shapes {
+        let keys = keys(&random.bytes(32), radix);
+        let alone = keys.last().expect("the portable kernel");
+        let counts = [1, 7, 8, 9, 16, 17, 31, 33].into_iter().filter(|count| *count <= MANY);
+        for (len, count) in lens.iter().flat_map(|len| counts.clone().map(|count| (*len, count))) {
+            let tweaks: Vec<_> = (0..count).map(|i| random.bytes(i % 19)).collect();
+            let mut digit = |i: usize, at: usize| match i % 8 {
+                0 => radix - 1,
+                1 => 0,
+                5 if at == len / 2 => radix.min(65535),
+                _ => random.below(radix as usize) as u32,
+            };
+            let plain: Vec<Vec<u16>> =
+                (0..count).map(|i| (0..len).map(|at| digit(i, at) as u16).collect()).collect();
+            let expected: Vec<_> = std::iter::zip(&plain, &tweaks)
+                .map(|(plain, tweak)| encrypt_alone(alone, tweak, plain))
+                .collect();
+            for key in &keys {
+                let mut texts = plain.clone();
+                let mut jobs: Vec<_> = std::iter::zip(&mut texts, &tweaks)
+                    .map(|(digits, tweak)| Ff1Job::new(tweak, digits))
+                    .collect();
+                key.encrypt_many(&mut jobs.iter_mut().collect::<Vec<_>>());
+                for (i, job) in jobs.iter().enumerate() {
+                    let found = job.result.map(|()| job.digits.to_vec());
+                    assert_eq!(found, expected[i], "{key:?}, {len} digits, {i} of {count}");
+                    assert!(
+                        found.is_ok() || *job.digits == *plain[i],
+                        "{key:?}, {len} digits, {i} of {count}"
+                    );
+                }
+                key.decrypt_many(&mut jobs.iter_mut().collect::<Vec<_>>());
+                assert_eq!(texts, plain, "{key:?}, {len} digits, {count}");
+                cases += count;
+            }
+        }
+    }
+    assert!(cases > 900, "only {cases} values were compared");
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     for radix in [0, 1, 65537, u32::MAX] {
@@ -292,6 +349,16 @@ fn alphabets_number_their_characters() {
         let mut kept = vec![7];
         assert!(alphabet.push_digits("0\u{10ffff}", &mut kept).is_err());
         assert_eq!(kept, [7]);
+        let is_ascii = characters.is_ascii();
+        let (mut together, mut text) = (vec![7], vec![b'a']);
+        assert_eq!(alphabet.push_digits_of_ascii(characters.as_bytes(), &mut together), is_ascii);
+        assert_eq!(together[1..], digits[..if is_ascii { digits.len() } else { 0 }]);
+        assert_eq!(alphabet.push_ascii(&digits, &mut text), is_ascii);
+        assert_eq!(&text[1..], if is_ascii { characters.as_bytes() } else { b"" });
+        let before = (together.clone(), text.clone());
+        assert!(!alphabet.push_digits_of_ascii("0€".as_bytes(), &mut together));
+        assert!(!alphabet.push_ascii(&[0, u16::MAX], &mut text));
+        assert_eq!((together, text), before);
         let mut kept = String::from("a");
         assert_eq!(alphabet.push_text(&[0, u16::MAX], &mut kept).is_err(), alphabet.radix() < 1 << 16);
         assert_eq!(kept.len() > 1, alphabet.radix() == 1 << 16);

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use millstream_columns::c_data::{
     FFI_ArrowArray, FFI_ArrowSchema, Stream, export, export_type, import, import_type,
@@ -133,7 +134,7 @@ impl Column {
             }
         }
         let result = py.detach(move || match (self, first, second) {
-            (Column::Array(column), None, None) => f(&column, None, None).map(Column::Array),
+            (Column::Array(column), None, None) => Ok(f(&column, None, None).map(Column::Array)?),
             (column, first, second) => column.map_chunks(first, second, f),
         });
         match result {
@@ -141,16 +142,18 @@ impl Column {
             Ok(Column::Chunks { kind, chunks }) => {
                 Ok(Bound::new(py, ChunkedArray { kind, chunks })?.into_any())
             }
-            Err(error) => Err(raised(py, error)),
+            Err(Stopped::Failed(error)) => Err(raised(py, error)),
+            Err(Stopped::Signal(raised)) => Err(raised),
         }
     }
 
+    /// Does the work on the chunks one after the other, and looks for signals between them: whoever presses Ctrl-C does not wait for all.
     fn map_chunks(
         self,
         first: Option<Column>,
         second: Option<Column>,
         f: impl Fn(&ArrayData, Option<&ArrayData>, Option<&ArrayData>) -> Result<ArrayData, Error>,
-    ) -> Result<Column, Error> {
+    ) -> Result<Column, Stopped> {
         let whole = matches!(self, Column::Array(_));
         let kind = match &self {
             Column::Array(data) => data.data_type().clone(),
@@ -160,6 +163,7 @@ impl Column {
             (self.into_chunks(), first.map(Column::into_chunks), second.map(Column::into_chunks));
         let (mut first, mut second) = (first.map(Parts::new), second.map(Parts::new));
         let (mut results, mut row) = (Vec::with_capacity(chunks.len()), 0u64);
+        let mut looked = Instant::now();
         for chunk in chunks {
             let mut begin = 0;
             while begin < chunk.len() || (whole && results.is_empty()) {
@@ -173,6 +177,10 @@ impl Column {
                 let (a, b) = (first.as_mut().map(|f| f.take(len)), second.as_mut().map(|s| s.take(len)));
                 results.push(f(&part, a.as_ref(), b.as_ref()).map_err(|error| error.from_row(row))?);
                 (begin, row) = (begin + len, row + len as u64);
+                if looked.elapsed() >= PATIENCE {
+                    Python::attach(|py| py.check_signals()).map_err(Stopped::Signal)?;
+                    looked = Instant::now();
+                }
             }
         }
         if let (true, 1) = (whole, results.len()) {
@@ -195,6 +203,22 @@ impl Column {
             Column::Array(data) => vec![data],
             Column::Chunks { chunks, .. } => chunks,
         }
+    }
+}
+
+/// The time for which signals may wait while chunks follow each other.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The reason why a column was not finished.
+enum Stopped {
+    Failed(Error),
+    /// A handler of a signal has raised this.
+    Signal(PyErr),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Stopped::Failed(error)
     }
 }
 

@@ -13,7 +13,7 @@ use millstream_columns::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
 
 use crate::column::Column;
 use crate::exceptions::raised;
@@ -31,6 +31,10 @@ fn given(object: Option<&Bound<'_, PyAny>>) -> PyResult<(Given, Option<Column>)>
         None => Ok((Given::None, None)),
         Some(object) => match object.cast::<PyBytes>() {
             Ok(bytes) => Ok((Given::Constant(bytes.as_bytes().to_vec()), None)),
+            Err(_) if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() => {
+                let bytes = object.py().get_type::<PyBytes>().call1((object,))?;
+                Ok((Given::Constant(bytes.cast::<PyBytes>()?.as_bytes().to_vec()), None))
+            }
             Err(_) => Ok((Given::Column, Some(Column::of(object)?))),
         },
     }

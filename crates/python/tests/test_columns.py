@@ -4,8 +4,10 @@ import base64
 import hashlib
 import hmac
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pyarrow as pa
 import pytest
@@ -186,3 +188,21 @@ def test_any_number_of_threads_gives_the_same():
     one, two = run("1").stdout.split(), run("2").stdout.split()
     assert one[0] == "1" and one[1] == two[1]
     assert "MILLSTREAM_THREADS is 'none'" in run("none").stderr.replace('"', "'")
+
+
+def test_a_signal_ends_the_work_between_chunks():
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    # All of it would take minutes.
+    chunks = pa.chunked_array([pa.array([bytes(4 << 20)])] * 20_000)
+    before = signal.signal(signal.SIGALRM, stop)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            millstream.sha512(chunks)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 30

@@ -107,6 +107,8 @@ def test_engines_and_parquet(service):
 
 @pytest.mark.service
 def test_digits_tokens_and_gcm_siv_are_those_of_a_key_here(service):
+    from millstream import spark
+
     cards = [f"{i:016}" for i in range(50)] + [None]
     key = millstream.Isolated("web/customers", algorithm="aes-ff1")
     tokens = millstream.fpe_encrypt(cards, key, tweak=b"card").to_list()
@@ -114,6 +116,9 @@ def test_digits_tokens_and_gcm_siv_are_those_of_a_key_here(service):
     assert millstream.fpe_decrypt(tokens, key, tweak=b"card").to_list() == cards
     with pytest.raises(ValueError, match="six decimal digits"):
         millstream.fpe_encrypt(["12"], key)
+    # As each executor of Spark does.
+    called = [pa.array(cards), b"card", "0123456789"]
+    assert spark.call("fpe_encrypt", "Isolated", "web/customers", "string", *called).to_pylist() == tokens
     messages = millstream.Isolated("web/messages")
     sealed = millstream.fernet_encrypt(WORDS, messages)
     assert millstream.fernet_decrypt(sealed, messages, ttl=3600, text=True).to_list() == list(WORDS)

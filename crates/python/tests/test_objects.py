@@ -1,6 +1,7 @@
 """Messages in pieces beside hashlib and hmac, encrypted files, and the queue of an asyncio program."""
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import json
@@ -75,8 +76,6 @@ def test_files(tmp_path):
 
 
 def test_files_with_keysets(tmp_path):
-    import base64
-
     def keyset(primary, *ids):
         # AesGcmHkdfStreamingKey: segments of 4 KiB, derived keys of 32 bytes, SHA-256.
         messages = {id: bytes([18, 7, 8, 128, 32, 16, 32, 24, 3, 26, 32]) + bytes([id]) * 32 for id in ids}
@@ -142,3 +141,42 @@ def test_a_queue_of_other_keys():
     asyncio.run(main())
     with pytest.raises(TypeError, match="bytes is no key for a queue"):
         millstream.Queue(KEY)
+
+
+def test_values_under_any_key_that_seals():
+    keyset = json.dumps({"primaryKeyId": 7, "key": [{
+        "keyData": {
+            "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmKey",
+            "value": base64.b64encode(bytes([26, 32]) + KEY).decode(),
+            "keyMaterialType": "SYMMETRIC",
+        },
+        "status": "ENABLED", "keyId": 7, "outputPrefixType": "TINK",
+    }]})
+    for key in (millstream.Aead(KEY), millstream.Siv(KEY), millstream.Keyset(keyset)):
+        values = [b"", b"Ada", None, DATA]
+        sealed = key.seal_many(values, [b"0", b"1", b"2", b"3"])
+        assert key.open_many(sealed, [b"0", b"1", b"2", b"3"]) == values
+        assert key.open_many(sealed, b"1", on_error="null") == [None, b"Ada", None, None]
+        assert key.open(key.seal(b"Ada", b"name"), b"name") == b"Ada"
+        with pytest.raises(millstream.AuthenticationError):
+            key.open(key.seal(b"Ada", b"name"))
+        assert (key.seal(b"Ada") == key.seal(b"Ada")) == isinstance(key, millstream.Siv)
+    assert millstream.siv_open([millstream.Siv(KEY).seal(b"Ada", b"name")], KEY, aad=b"name").to_list() == [b"Ada"]
+    assert millstream.seal([None], millstream.Keyset(keyset)).to_list() == [None]
+
+
+def test_keys_and_parameters_are_any_bytes():
+    for form in (bytearray, memoryview):
+        assert millstream.Hmac(form(KEY)).sign([b"Ada"]).to_list() == millstream.Hmac(KEY).sign([b"Ada"]).to_list()
+        assert millstream.new_hmac(form(KEY), b"Ada").digest() == millstream.new_hmac(KEY, b"Ada").digest()
+        sealed = millstream.seal([b"Ada"], form(KEY), aad=form(b"name"))
+        assert millstream.open(sealed, KEY, aad=b"name").to_list() == [b"Ada"]
+        assert millstream.siv_seal([b"Ada"], form(KEY), aad=form(b"name")).to_list() == [millstream.Siv(KEY).seal(b"Ada", b"name")]
+        encrypted = millstream.fpe_encrypt(["123456"], form(KEY), tweak=form(b"t"))
+        assert millstream.fpe_decrypt(encrypted, KEY, tweak=b"t").to_list() == ["123456"]
+        nonce = form(bytes(12))
+        assert millstream.gcm_siv_seal(["a"], form(KEY), nonce=nonce).to_list() == millstream.gcm_siv_seal(["a"], KEY, nonce=bytes(12)).to_list()
+    token = millstream.fernet_encrypt(["a"], bytearray(base64.urlsafe_b64encode(KEY)))
+    assert millstream.fernet_decrypt(token, base64.urlsafe_b64encode(KEY), text=True).to_list() == ["a"]
+    with pytest.raises(TypeError):
+        millstream.Aead("text")

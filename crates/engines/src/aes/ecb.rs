@@ -10,6 +10,7 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
+use super::feistel::Feistel;
 use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
 use super::vector::{Alone, Keys, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
@@ -24,7 +25,13 @@ pub static ECB: Table<EcbOps> = Table::new(
         standard: "NIST SP 800-38A §6.1",
         key_bits: KEY_BITS,
     },
-    rows!(EcbOps { expand: expand, invert: invert, encrypt: ecb_encrypt, decrypt: ecb_decrypt }),
+    rows!(EcbOps {
+        expand: expand,
+        invert: invert,
+        encrypt: ecb_encrypt,
+        decrypt: ecb_decrypt,
+        feistel: FEISTEL
+    }),
     known_answer,
 );
 
@@ -34,6 +41,9 @@ pub struct EcbOps {
     pub(crate) invert: Invert,
     pub(crate) encrypt: unsafe fn(&Schedule, InOut<'_>),
     pub(crate) decrypt: unsafe fn(&Schedule, InOut<'_>),
+    /// The rounds of FF1, where they are more than passes of `encrypt`.
+    #[cfg_attr(not(feature = "ff1"), allow(dead_code))]
+    pub(crate) feistel: Option<Feistel>,
 }
 
 /// An AES key for ECB.

@@ -9,6 +9,8 @@
 use zeroize::optimization_barrier;
 
 use super::EcbOps;
+#[cfg(feature = "ff1")]
+use super::feistel::{BothPlaces, Digits, Feistel, FeistelRounds, Integers};
 use super::schedule::{Block, Schedule};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::{Bound, Error, InOut, Kernel};
@@ -62,9 +64,59 @@ impl Forward {
         unsafe { (self.kernel.ops().encrypt)(&self.schedule, InOut::in_place(blocks.as_flattened_mut())) };
     }
 
+    /// The functions that the kernel has for FF1, if it has more for it than passes over blocks.
+    #[cfg(feature = "ff1")]
+    #[inline(always)]
+    pub(crate) fn feistel(&self) -> Option<BoundFeistel<'_>> {
+        let functions = self.kernel.ops().feistel.as_ref()?;
+        Some(BoundFeistel { schedule: &self.schedule, functions })
+    }
+
     /// The kernel in use.
     pub(crate) fn kernel(&self) -> &'static Kernel {
         self.kernel.kernel()
+    }
+}
+
+/// The functions for FF1 of a kernel that is bound, and a key.
+#[cfg(feature = "ff1")]
+#[derive(Clone, Copy)]
+pub(crate) struct BoundFeistel<'k> {
+    schedule: &'k Schedule,
+    functions: &'static Feistel,
+}
+
+#[cfg(feature = "ff1")]
+impl BoundFeistel<'_> {
+    /// Reads the two integers of each value.
+    #[inline(always)]
+    pub(crate) fn read(
+        self,
+        places: &BothPlaces,
+        digits: &[Digits<'_>],
+        integers: (&mut Integers, &mut Integers),
+    ) {
+        // SAFETY: the kernel is bound.
+        unsafe { (self.functions.read)(places, digits, integers.0, integers.1) }
+    }
+
+    /// Makes the rounds.
+    #[inline(always)]
+    pub(crate) fn rounds(self, rounds: &FeistelRounds<'_>, integers: (&mut Integers, &mut Integers)) {
+        // SAFETY: the kernel is bound.
+        unsafe { (self.functions.rounds)(self.schedule, rounds, integers.0, integers.1) }
+    }
+
+    /// Writes the two integers of each value.
+    #[inline(always)]
+    pub(crate) fn write(
+        self,
+        places: &BothPlaces,
+        integers: (&Integers, &Integers),
+        digits: &mut [Digits<'_>],
+    ) {
+        // SAFETY: the kernel is bound.
+        unsafe { (self.functions.write)(places, integers.0, integers.1, digits) }
     }
 }
 

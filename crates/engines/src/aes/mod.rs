@@ -14,6 +14,9 @@ mod cfb;
 mod cmac;
 mod ctr;
 mod ecb;
+// Only one kernel has rounds of its own, and only FF1 asks for them.
+#[cfg_attr(not(all(feature = "ff1", target_arch = "x86_64")), allow(dead_code))]
+pub(crate) mod feistel;
 mod forward;
 // Lanes are built for x86-64 only so far; elsewhere the managers have the direct row.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]

@@ -3,12 +3,13 @@
 //! Ref. NIST SP 800-38G §5.1.
 
 use crate::aes::Block;
+use crate::aes::feistel::VALUES;
 
 /// The rounds of the Feistel network.
 pub(super) const ROUNDS: u8 = 10;
 
 /// The values that are under way side by side: as many blocks as the widest kernel of ECB takes at a time.
-pub(super) const LANES: usize = 32;
+pub(super) const LANES: usize = VALUES;
 
 /// The halves' lengths, §5.1 step 1.
 pub(super) fn halves(len: usize) -> (usize, usize) {

@@ -1,4 +1,10 @@
 //! One value to encrypt or decrypt among many.
+//!
+//! # Safety
+//! A number of 16 bits is two bytes.
+#![allow(unsafe_code)]
+
+use std::slice;
 
 use crate::Error;
 
@@ -8,6 +14,8 @@ pub trait Digit: Copy + sealed::Sealed {
     fn number(self) -> u16;
     /// Returns the digit of a number.
     fn of(number: u16) -> Self;
+    /// Returns the bytes of digits, in the order in which the form has them.
+    fn bytes(digits: &mut [Self]) -> &mut [[u8; 2]];
 }
 
 impl Digit for u16 {
@@ -20,6 +28,12 @@ impl Digit for u16 {
     fn of(number: u16) -> Self {
         number
     }
+
+    #[inline(always)]
+    fn bytes(digits: &mut [Self]) -> &mut [[u8; 2]] {
+        // SAFETY: two bytes have the size of a number, need no alignment, and may have any values; so may a number.
+        unsafe { slice::from_raw_parts_mut(digits.as_mut_ptr().cast(), digits.len()) }
+    }
 }
 
 impl Digit for [u8; 2] {
@@ -31,6 +45,11 @@ impl Digit for [u8; 2] {
     #[inline(always)]
     fn of(number: u16) -> Self {
         number.to_le_bytes()
+    }
+
+    #[inline(always)]
+    fn bytes(digits: &mut [Self]) -> &mut [[u8; 2]] {
+        digits
     }
 }
 

@@ -119,9 +119,10 @@ fn run<const DECRYPT: bool>(jobs: &mut [&mut KeyedFf1Job<'_>]) {
 /// Works on values of one key, radix and length.
 fn of_one_kind<const DECRYPT: bool, const COUNT: usize>(jobs: &mut [&mut KeyedFf1Job<'_>; COUNT]) {
     let (key, radix) = (jobs[0].key, jobs[0].radix);
+    let parameters = check_parameters(radix, jobs[0].data.len());
     let mut all = true;
     for job in jobs.iter_mut() {
-        job.result = check(job);
+        job.result = parameters.and_then(|()| check_digits(radix, job.data.input().as_chunks::<2>().0));
         all &= job.result.is_ok();
     }
     if !all {
@@ -142,14 +143,15 @@ fn of_one_kind<const DECRYPT: bool, const COUNT: usize>(jobs: &mut [&mut KeyedFf
     }
 }
 
-/// Checks a value before anything is written.
-fn check(job: &KeyedFf1Job<'_>) -> Result<(), Error> {
-    check_radix(job.radix.into())?;
-    let (digits, half) = job.data.input().as_chunks::<2>();
-    if !half.is_empty() {
-        let given = job.data.len() as u64;
-        return Err(Error::DataLength { algorithm: NAME, given, takes: "two bytes for each digit" });
+/// Checks the radix and the number of bytes before anything is written.
+fn check_parameters(radix: u32, len: usize) -> Result<(), Error> {
+    check_radix(radix.into())?;
+    if !len.is_multiple_of(2) {
+        return Err(Error::DataLength {
+            algorithm: NAME,
+            given: len as u64,
+            takes: "two bytes for each digit",
+        });
     }
-    check_length(job.radix, digits.len())?;
-    check_digits(job.radix, digits)
+    check_length(radix, len / 2)
 }

@@ -132,7 +132,7 @@ impl fmt::Debug for Ff1 {
 fn many<const DECRYPT: bool, D: Digit>(cipher: &Forward, radix: u32, jobs: &mut [&mut Ff1Job<'_, D>]) {
     let mut shape: Option<Shape> = None;
     for run in jobs.chunk_by_mut(|a, b| a.digits.len() == b.digits.len()) {
-        let len = run[0].digits.len();
+        let (values, len) = (run.len(), run[0].digits.len());
         if let Err(error) = check_length(radix, len) {
             for job in run {
                 job.result = Err(error);
@@ -140,7 +140,7 @@ fn many<const DECRYPT: bool, D: Digit>(cipher: &Forward, radix: u32, jobs: &mut 
             continue;
         }
         if shape.as_ref().is_none_or(|shape| shape.len() != len) {
-            shape = Shape::new(radix, len);
+            shape = Shape::new(radix, len, values);
         }
         for window in run.chunks_mut(LANES) {
             let mut right = [false; LANES];

@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use super::feistel::{LANES, ROUNDS, first_block, halves};
 use super::job::{Digit, Ff1Job};
+use crate::aes::feistel::{Digits, FeistelRounds, Places};
 use crate::aes::{Block, Forward, wipe};
 
 /// The bytes of the longest half, and of a whole block.
@@ -24,6 +25,8 @@ pub(super) struct Shape {
     reciprocal: u64,
     /// True if each half is below [`EXACT`].
     exact: bool,
+    /// The places of both halves' digits, if a kernel may read and write them.
+    places: Option<[Places; 2]>,
 }
 
 /// Below this bound one product with a reciprocal of the radix is the exact quotient.
@@ -32,19 +35,39 @@ pub(super) struct Shape {
 /// is right while n·radix is at most 2^64, and the radix is at most 2^16.
 const EXACT: u128 = 1 << 48;
 
+/// So many values pay for the divisions that make the reciprocals of all places.
+const SEVERAL: usize = 8;
+
 impl Shape {
-    /// Returns nothing if a half is too long.
-    pub(super) fn new(radix: u32, len: usize) -> Option<Self> {
+    /// Returns nothing if a half is too long. What only pays for several values is left out if there are few.
+    pub(super) fn new(radix: u32, len: usize, count: usize) -> Option<Self> {
         let (u, v) = halves(len);
-        let moduli = [Modulus::power(radix, u)?, Modulus::power(radix, v)?];
+        let values = [power(radix, u)?, power(radix, v)?];
+        let moduli = values.map(|value| Modulus::new(value, values[1] <= 1 << 32));
         let bits = 128 - (moduli[1].value - 1).leading_zeros() as usize;
         let reciprocal = u64::MAX / u64::from(radix);
         let exact = moduli[1].value <= EXACT;
-        Some(Shape { radix, len, bytes: bits.div_ceil(8), moduli, reciprocal, exact })
+        let places = (count >= SEVERAL && moduli[1].value < 1 << 32)
+            .then(|| Some([Places::new(radix, u)?, Places::new(radix, v)?]))
+            .flatten();
+        Some(Shape { radix, len, bytes: bits.div_ceil(8), moduli, reciprocal, exact, places })
     }
 
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Describes the rounds of values whose integers are below 2^32, and returns nothing for others.
+    fn rounds<'a>(
+        &self,
+        before: &'a [Block; LANES],
+        values: usize,
+        decrypt: bool,
+    ) -> Option<FeistelRounds<'a>> {
+        let [u, v] = &self.moduli;
+        let of = |modulus: &Modulus| Some((u32::try_from(modulus.value).ok()?, modulus.short));
+        let (shift, moduli) = (8 * self.bytes as u32, [of(u)?, of(v)?]);
+        Some(FeistelRounds { count: ROUNDS, shift, moduli, before, values, decrypt })
     }
 
     /// The number of these digits: NUM of §4.5.
@@ -84,23 +107,19 @@ impl Shape {
 /// A power of the radix up to 2^64, and its reciprocal.
 struct Modulus {
     value: u128,
-    /// floor((2^128 - 1) / value).
+    /// floor((2^128 - 1) / value), unless both moduli are at most 2^32.
     reciprocal: u128,
-    /// floor((2^64 - 1) / value), for values up to 2^32.
+    /// floor((2^64 - 1) / value), if both are.
     short: u64,
 }
 
 impl Modulus {
-    fn power(radix: u32, exponent: usize) -> Option<Self> {
-        let mut value = 1u128;
-        for _ in 0..exponent {
-            value *= u128::from(radix);
-            if value > 1 << 64 {
-                return None;
-            }
+    /// `short` if the larger modulus is at most 2^32: only one of the reciprocals is needed then, and a division of 128 bits takes long.
+    fn new(value: u128, short: bool) -> Self {
+        match short {
+            true => Modulus { value, reciprocal: 0, short: u64::MAX / value as u64 },
+            false => Modulus { value, reciprocal: u128::MAX / value, short: 0 },
         }
-        let short = if value <= 1 << 32 { (u128::from(u64::MAX) / value) as u64 } else { 0 };
-        Some(Modulus { value, reciprocal: u128::MAX / value, short })
     }
 
     /// Reduces 64 bits modulo at most 2^32. With short = (2^64 - 1 - t) / value, where t is below value, the product is y / value less
@@ -134,6 +153,18 @@ impl Modulus {
     }
 }
 
+/// A power of the radix, if that is at most 2^64.
+fn power(radix: u32, exponent: usize) -> Option<u128> {
+    let mut value = 1u128;
+    for _ in 0..exponent {
+        value *= u128::from(radix);
+        if value > 1 << 64 {
+            return None;
+        }
+    }
+    Some(value)
+}
+
 /// The upper half of a product.
 #[inline(always)]
 fn high(a: u64, b: u64) -> u64 {
@@ -158,21 +189,74 @@ pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
     // The state of CBC before the block that changes from round to round, with what never changes in that block.
     let mut before = [[0; BLOCK]; LANES];
     let (mut a, mut b) = ([0u64; LANES], [0u64; LANES]);
-    let mut blocks = [[0; BLOCK]; LANES];
     absorb_tweaks(cipher, shape, jobs, &mut before);
-    for lane in 0..count {
-        let (first, second) = jobs[lane].digits.split_at(u);
-        (a[lane], b[lane]) = (shape.number(first), shape.number(second));
+    let rounds = shape.rounds(&before, count, DECRYPT);
+    match (cipher.feistel(), &shape.places, rounds) {
+        (Some(kernel), Some(places), Some(rounds)) => {
+            let mut digits = bytes_of_right(jobs, right);
+            let digits = &mut digits[..count];
+            kernel.read(places, digits, (&mut a, &mut b));
+            kernel.rounds(&rounds, (&mut a, &mut b));
+            kernel.write(places, (&a, &b), digits);
+        }
+        (kernel, _, rounds) => {
+            for lane in 0..count {
+                let (first, second) = jobs[lane].digits.split_at(u);
+                (a[lane], b[lane]) = (shape.number(first), shape.number(second));
+            }
+            match kernel.zip(rounds) {
+                Some((kernel, rounds)) => kernel.rounds(&rounds, (&mut a, &mut b)),
+                None => pass_rounds::<DECRYPT>(cipher, shape, &before[..count], &mut a, &mut b),
+            }
+            for lane in 0..count {
+                if right[lane] {
+                    let (first, second) = jobs[lane].digits.split_at_mut(u);
+                    shape.write(a[lane], first);
+                    shape.write(b[lane], second);
+                }
+            }
+        }
     }
+    wipe(&mut before);
+    wipe(&mut a);
+    wipe(&mut b);
+}
+
+/// Returns the digits of the values that are right, and none of the others.
+#[inline(always)]
+fn bytes_of_right<'a, D: Digit>(
+    jobs: &'a mut [&mut Ff1Job<'_, D>],
+    right: &[bool; LANES],
+) -> [Digits<'a>; LANES] {
+    let mut digits: [Digits<'a>; LANES] = std::array::from_fn(|_| <Digits<'a>>::default());
+    for ((digits, job), right) in digits.iter_mut().zip(jobs).zip(right) {
+        if *right {
+            *digits = D::bytes(job.digits);
+        }
+    }
+    digits
+}
+
+/// Makes the rounds one after the other, each on all values, with the blocks in memory.
+fn pass_rounds<const DECRYPT: bool>(
+    cipher: &Forward,
+    shape: &Shape,
+    before: &[Block],
+    first: &mut [u64; LANES],
+    second: &mut [u64; LANES],
+) {
+    let (mut a, mut b) = (first, second);
+    let count = before.len();
+    let mut blocks = [[0; BLOCK]; LANES];
     for i in 0..ROUNDS {
         let round = if DECRYPT { ROUNDS - 1 - i } else { i };
         let number = u128::from(round) << (8 * shape.bytes);
-        let known = if DECRYPT { &a } else { &b };
+        let known = if DECRYPT { &*a } else { &*b };
         for lane in 0..count {
             blocks[lane] = changed_block(before[lane], number, known[lane]);
         }
         cipher.encrypt(&mut blocks[..count]);
-        let changed = if DECRYPT { &mut b } else { &mut a };
+        let changed = if DECRYPT { &mut *b } else { &mut *a };
         let modulus = &shape.moduli[usize::from(round % 2 == 1)];
         if shape.bytes <= 4 {
             let value = modulus.value as u64;
@@ -190,16 +274,6 @@ pub(super) fn crypt<const DECRYPT: bool, D: Digit>(
         }
         std::mem::swap(&mut a, &mut b);
     }
-    for lane in 0..count {
-        if right[lane] {
-            let (first, second) = jobs[lane].digits.split_at_mut(u);
-            shape.write(a[lane], first);
-            shape.write(b[lane], second);
-        }
-    }
-    wipe(&mut before);
-    wipe(&mut a);
-    wipe(&mut b);
     wipe(&mut blocks);
 }
 

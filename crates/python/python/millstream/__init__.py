@@ -19,7 +19,7 @@ from typing import Any, Iterable, List, Optional, TypeVar, Union
 
 from . import _millstream
 from ._millstream import Array, AuthenticationError, ChunkedArray, ServiceError, caps, hashes, threads
-from .objects import Message, decrypt_file, encrypt_file, new, new_hmac
+from .objects import Message, decrypt_file, encrypt_file, new, new_hmac, plain as _plain
 
 __all__ = [
     "Aead", "Array", "AuthenticationError", "ChunkedArray", "Fernet", "Fpe", "Hmac", "Isolated", "Keyset", "Message", "Queue", "ServiceError",
@@ -36,7 +36,7 @@ Result = Union[Array, ChunkedArray]
 """A column that is returned."""
 
 Parameter = Union[bytes, Column, None]
-"""Nothing, the same bytes for every row, or a column with a value for every row."""
+"""Nothing, the same bytes for every row, or a column with a value for every row. Bytes may be a ``bytearray`` or a ``memoryview``; so may keys."""
 
 
 class Hmac:
@@ -47,7 +47,7 @@ class Hmac:
     """
 
     def __init__(self, key: bytes, hash: str = "sha256") -> None:
-        self._key = _millstream.HmacKey(key, hash)
+        self._key = _millstream.HmacKey(_plain(key), hash)
 
     def sign(self, column: Column, *, encoding: str = "binary") -> Result:
         """Return the tag of every value: fixed-size binary, or text where ``encoding`` is ``"hex"`` or ``"base64"``."""
@@ -59,8 +59,14 @@ class _Sealing:
 
     _key: Any
 
+    def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
+        return self._key.seal(column, aad, nonce, encoding)
+
+    def _open(self, column: Column, aad: Parameter, on_error: str, text: bool) -> Result:
+        return self._key.open(column, aad, on_error, text)
+
     def seal(self, data: bytes, aad: bytes = b"") -> bytes:
-        """Return one value sealed with a random nonce."""
+        """Return one value sealed, with a random nonce if the key is not deterministic."""
         return self.seal_many([data], aad)[0]
 
     def open(self, data: bytes, aad: bytes = b"") -> bytes:
@@ -68,14 +74,14 @@ class _Sealing:
         return self.open_many([data], aad)[0]
 
     def seal_many(self, values: Iterable[Optional[bytes]], aad: Parameter = b"") -> List[Optional[bytes]]:
-        """Return each value sealed with a nonce of its own. ``aad`` is for all, or a list with one for each."""
-        return self._key.seal(_list(values), aad, None, "binary").to_list()
+        """Return each value sealed, with a nonce of its own if the key is not deterministic. ``aad`` is for all, or a list with one for each."""
+        return self._seal(_list(values), aad, None, "binary").to_list()
 
     def open_many(
         self, values: Iterable[Optional[bytes]], aad: Parameter = b"", *, on_error: str = "raise"
     ) -> List[Optional[bytes]]:
         """Return each value opened; with ``on_error="null"`` those that do not authenticate are ``None``."""
-        return self._key.open(_list(values), aad, on_error, False).to_list()
+        return self._open(_list(values), aad, on_error, False).to_list()
 
 
 class Aead(_Sealing):
@@ -94,7 +100,7 @@ class Aead(_Sealing):
 
     def __init__(self, key: bytes, algorithm: str = "aes-gcm") -> None:
         self.algorithm = algorithm
-        self._key = _millstream.AeadKey(key, algorithm)
+        self._key = _millstream.AeadKey(_plain(key), algorithm)
 
 
 class Isolated(_Sealing):
@@ -128,24 +134,18 @@ class Isolated(_Sealing):
                 raise ValueError("the token's PIN is needed: give pin or pin_file, or set MILLSTREAM_PIN_FILE")
             with builtins.open(path, "rb") as file:
                 pin = file.readline().rstrip(b"\r\n")
-        pin = pin.encode() if isinstance(pin, str) else pin
+        pin = pin.encode() if isinstance(pin, str) else _plain(pin)
         self._key = _millstream.IsolatedKey(name, pin, socket, hash, algorithm)
         self.algorithm = self._key.algorithm
         self.alphabet = alphabet
         self.deterministic = self.algorithm == "aes-siv"
-
-    def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
-        return self._key.seal(column, aad, nonce, encoding)
-
-    def _open(self, column: Column, aad: Parameter, on_error: str, text: bool) -> Result:
-        return self._key.open(column, aad, on_error, text)
 
     def sign(self, column: Column, *, encoding: str = "binary") -> Result:
         """Return the HMAC of every value, as :meth:`Hmac.sign` does."""
         return self._key.sign(column, encoding)
 
 
-class Keyset:
+class Keyset(_Sealing):
     """A keyset of Tink in the clear, as JSON: its primary key seals, and each enabled key opens what it has sealed.
 
     The first five bytes of a sealed value name its key, as Tink's output prefix does, so that a key can be replaced while values of the
@@ -154,27 +154,31 @@ class Keyset:
     """
 
     def __init__(self, text: Union[str, bytes]) -> None:
-        self._keys = _millstream.KeysetKey(text.encode() if isinstance(text, str) else text)
-        self.deterministic = self._keys.deterministic
+        self._key = _millstream.KeysetKey(text.encode() if isinstance(text, str) else _plain(text))
+        self.deterministic = self._key.deterministic
 
     def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
         if nonce is not None:
             raise ValueError("a keyset makes its nonces: give none")
-        return self._keys.seal(column, aad, encoding)
-
-    def _open(self, column: Column, aad: Parameter, on_error: str, text: bool) -> Result:
-        return self._keys.open(column, aad, on_error, text)
+        return self._key.seal(column, aad, encoding)
 
 
-class Siv:
+class Siv(_Sealing):
     """A key of AES-SIV of 32, 48 or 64 bytes (64 is what Tink uses), prepared once.
 
     Equal values become equal results, so that tables can be joined by them. A sealed value is a tag of 16 bytes and the ciphertext,
     as in Tink's deterministic AEAD without a prefix. ``aad=None`` is no component of associated data, and ``b""`` an empty one.
+
+    >>> key = Siv(bytes(64))
+    >>> key.seal(b"a value") == key.seal(b"a value")
+    True
     """
 
     def __init__(self, key: bytes) -> None:
-        self._key = _millstream.SivKey(key)
+        self._key = _millstream.SivKey(_plain(key))
+
+    def _seal(self, column: Column, aad: Parameter, nonce: Parameter, encoding: str) -> Result:
+        return self._key.seal(column, aad, encoding)
 
 
 class Fpe:
@@ -186,13 +190,14 @@ class Fpe:
     def __init__(self, key: bytes, alphabet: str = "0123456789") -> None:
         if not hasattr(_millstream, "FpeKey"):
             raise NotImplementedError("this build of millstream leaves FF1 out")
-        self._key = _millstream.FpeKey(key, alphabet)
+        self._key = _millstream.FpeKey(_plain(key), alphabet)
 
 
 class Fernet:
     """A Fernet key, 32 bytes in URL-safe base64 as ``cryptography.fernet.Fernet.generate_key`` makes it, prepared once."""
 
     def __init__(self, key: Union[str, bytes]) -> None:
+        key = _plain(key)
         self._key = _millstream.FernetKey(key.decode("ascii") if isinstance(key, bytes) else key)
 
 

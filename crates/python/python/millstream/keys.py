@@ -15,9 +15,11 @@ __all__ = ["load", "made"]
 
 def made(kind: str, name: str, alphabet: Optional[str] = None) -> Any:
     """Return the key of a class of :mod:`millstream`, from its file; an ``Isolated`` is attached to, and has no file. ``alphabet`` is for
-    the class ``Fpe``."""
+    the class ``Fpe``, and makes an ``Isolated`` one of FF1."""
     import millstream
 
+    if kind == "Isolated" and alphabet is not None:
+        return millstream.Isolated(name, algorithm="aes-ff1", alphabet=alphabet)
     if kind == "Isolated":
         return millstream.Isolated(name)
     return getattr(millstream, kind)(load(name), *([] if alphabet is None else [alphabet]))

@@ -16,6 +16,11 @@ PIECE_BYTES = 1 << 20
 Path = Union[str, "os.PathLike[str]"]
 
 
+def plain(data: Any) -> Any:
+    """Return a ``bytearray`` or a ``memoryview`` as ``bytes``, and anything else as it is."""
+    return bytes(data) if isinstance(data, (bytearray, memoryview)) else data
+
+
 class Message:
     """The hash, or the HMAC, of a message of which more may come: :func:`new` and :func:`new_hmac` make one.
 
@@ -65,7 +70,7 @@ def new(name: str, data: Any = b"") -> Message:
 
 def new_hmac(key: bytes, data: Any = b"", hash: str = "sha256") -> Message:
     """Begin the HMAC of a message under ``key``. Compare digests with ``hmac.compare_digest``."""
-    message = Message(_millstream.Message(hash, key))
+    message = Message(_millstream.Message(hash, plain(key)))
     message.update(data)
     return message
 
@@ -94,7 +99,7 @@ def _replaced(function: Any, source: Path, target: Path, key: bytes, aad: bytes)
     descriptor, made = tempfile.mkstemp(prefix=".millstream-", dir=folder)
     kept: Optional[str] = made
     try:
-        function(os.fspath(source), made, key, aad)
+        function(os.fspath(source), made, plain(key), plain(aad))
         os.fsync(descriptor)
         os.replace(made, target)
         kept = None

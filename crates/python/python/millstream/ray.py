@@ -14,8 +14,8 @@ __all__ = ["Columns"]
 class Columns:
     """Replaces one column of each table: ``function`` and ``kind`` are names in :mod:`millstream`, ``name`` is the key's.
 
-    With the kind ``"Isolated"`` the actor attaches to the service of its machine, once. ``alphabet`` is for the kind ``"Fpe"``; what else is
-    named, as ``aad`` and ``on_error``, goes to the function: ``fn_constructor_kwargs={"aad": b"customers.name"}``.
+    With the kind ``"Isolated"`` the actor attaches to the service of its machine, once. ``alphabet`` is for the kind ``"Fpe"``, and makes
+    an isolated key one of FF1; what else is named, as ``aad`` and ``on_error``, goes to the function: ``fn_constructor_kwargs={"aad": b"customers.name"}``.
     """
 
     def __init__(self, function: str, kind: str, name: str, column: str, alphabet: Optional[str] = None, **named: Any) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Iterator, Optional
 
+from ._tables import RANDOM
+
 __all__ = ["call", "fpe_decrypt", "fpe_encrypt", "hmac_sha256", "map_in_arrow", "open", "seal", "siv_open", "siv_seal"]
 
 
@@ -52,6 +54,9 @@ def _udf(function: str, kind: str, name: str, result: str, beside: Optional[byte
     over.__annotations__ = {"column": pa.Array, "return": pa.Array}
     over_both.__annotations__ = {"column": pa.Array, "others": pa.Array, "return": pa.Array}
     one, two = arrow_udf(over, result), arrow_udf(over_both, result)
+    if function in RANDOM:
+        # Spark would compute a column twice that is used twice, and the two would differ.
+        one, two = one.asNondeterministic(), two.asNondeterministic()
 
     def of(column: Any, others: Any = None) -> Any:
         if others is None:
@@ -84,14 +89,15 @@ def siv_open(name: str, *, aad: Optional[bytes] = None, isolated: bool = False, 
     return _udf("siv_open", _sealing("Siv", isolated, keyset), name, "string", aad)
 
 
-def fpe_encrypt(name: str, alphabet: str = "0123456789", *, tweak: Optional[bytes] = None) -> Any:
-    """A function of a column of text that encrypts it with its alphabet and length kept. The tweak is ``tweak``, or a second column."""
-    return _udf("fpe_encrypt", "Fpe", name, "string", tweak, alphabet)
+def fpe_encrypt(name: str, alphabet: str = "0123456789", *, tweak: Optional[bytes] = None, isolated: bool = False) -> Any:
+    """A function of a column of text that encrypts it with its alphabet and length kept. The tweak is ``tweak``, or a second column; with
+    ``isolated`` the key is one of kind ``aes`` of the service of each executor's machine."""
+    return _udf("fpe_encrypt", "Isolated" if isolated else "Fpe", name, "string", tweak, alphabet)
 
 
-def fpe_decrypt(name: str, alphabet: str = "0123456789", *, tweak: Optional[bytes] = None) -> Any:
+def fpe_decrypt(name: str, alphabet: str = "0123456789", *, tweak: Optional[bytes] = None, isolated: bool = False) -> Any:
     """A function of a column that :func:`fpe_encrypt` has made."""
-    return _udf("fpe_decrypt", "Fpe", name, "string", tweak, alphabet)
+    return _udf("fpe_decrypt", "Isolated" if isolated else "Fpe", name, "string", tweak, alphabet)
 
 
 def hmac_sha256(name: str, *, isolated: bool = False) -> Any:

@@ -12,6 +12,8 @@ pub(crate) mod aarch64_quad;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_aesni;
 #[cfg(target_arch = "x86_64")]
+mod x86_64_feistel512;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_gfni;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_gfni256;
@@ -37,7 +39,10 @@ pub(crate) mod x86_64_zmm;
 /// The modes' functions for one tier, compiled with its features: `$wide` vectors where blocks are
 /// independent, `$one` where each waits for the one before.
 macro_rules! tier {
-    ($wide:ty, $one:ty $(, $features:literal)?) => {
+    ($wide:ty, $one:ty $(, $features:literal $(, feistel $feistel:path)?)?) => {
+        /// The functions for FF1, if this tier has more for it than passes over blocks.
+        pub(crate) const FEISTEL: Option<crate::aes::feistel::Feistel> = [$($(Some($feistel),)?)? None][0];
+
         $(const REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);)?
 
         $(#[target_feature(enable = $features)])?

@@ -28,7 +28,12 @@ pub(crate) const KERNEL: Kernel = Kernel {
     note: "VAES on eight 512-bit registers, ends of data by mask",
 };
 
-tier!(Zmm<Instructions>, Xmm<Instructions>, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
+tier!(
+    Zmm<Instructions>,
+    Xmm<Instructions>,
+    "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl",
+    feistel super::x86_64_feistel512::FEISTEL
+);
 
 pub(crate) const LANES: Kernel = Kernel {
     name: "x86_64-vaes512-x16",

@@ -26,8 +26,13 @@ pub(crate) struct Zmm<U>(__m512i, PhantomData<U>);
 
 impl<U: Unit<__m512i>> Zmm<U> {
     #[inline(always)]
-    fn of(register: __m512i) -> Self {
+    pub(super) fn of(register: __m512i) -> Self {
         Zmm(register, PhantomData)
+    }
+
+    #[inline(always)]
+    pub(super) fn register(self) -> __m512i {
+        self.0
     }
 
     /// The mask of the first `n` bytes.

@@ -16,7 +16,7 @@ use super::super::vector::{SIGMA, double_round_down};
 use super::ifma::{BLOCK_OF_ELEMENT, GROUP, Limbs, add, array, join, multiply, reduce, splat, split};
 use super::x86_64_avx512::{Avx512, Vector, transpose};
 use crate::Crossover;
-use crate::aead::readable;
+use crate::masked::readable;
 
 lanes_row!(
     Avx512,

@@ -184,14 +184,17 @@ fn xor_blocks(mut data: InOut<'_>, pad: &[__m512i; WIDE]) {
         return;
     }
     for i in 0..WIDE {
-        let left = len.saturating_sub(i * CHACHA_BLOCK).min(CHACHA_BLOCK);
-        let mask = (((1u128 << left) - 1) & u128::from(u64::MAX)) as u64;
+        let at = i * CHACHA_BLOCK;
+        // A masked access of nothing would take long if there is no memory behind the end.
+        if at >= len {
+            break;
+        }
+        let mask = u64::MAX >> (CHACHA_BLOCK - (len - at).min(CHACHA_BLOCK));
         // SAFETY: bytes past the end are masked off.
         unsafe {
-            let at = i * CHACHA_BLOCK;
-            let x = _mm512_maskz_loadu_epi8(mask, input.wrapping_add(at).cast());
+            let x = _mm512_maskz_loadu_epi8(mask, input.add(at).cast());
             let x = _mm512_xor_si512(x, pad[i]);
-            _mm512_mask_storeu_epi8(output.wrapping_add(at).cast(), mask, x);
+            _mm512_mask_storeu_epi8(output.add(at).cast(), mask, x);
         }
     }
 }

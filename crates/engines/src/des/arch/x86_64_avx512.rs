@@ -23,6 +23,7 @@ use crate::des::tables::{EXPANSION, PLACE, TRUTH};
 use crate::des::wiring::Groups;
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
+use crate::masked::readable;
 use crate::modes::Direction;
 
 pub(in crate::des) const ROW: Row<Ops> = row!(
@@ -89,7 +90,8 @@ impl Transfer for Lines {
         unsafe {
             let mut x = [_mm512_setzero_si512(); 8];
             for n in 0..8 {
-                x[n] = _mm512_maskz_loadu_epi8(first(lanes[n].1), lanes[n].0.cast());
+                let (message, len) = lanes[n];
+                x[n] = _mm512_maskz_loadu_epi8(first(len), readable(message, len).cast());
             }
             transpose(&mut x);
             for i in 0..8 {
@@ -108,7 +110,11 @@ impl Transfer for Lines {
             }
             transpose(&mut x);
             for n in 0..8 {
-                _mm512_mask_storeu_epi8(lanes[n].0.cast(), first(lanes[n].1), x[n]);
+                let (message, len) = lanes[n];
+                // A store of nothing takes as long as a load of nothing where no memory is, and lanes without output have none.
+                if len > 0 {
+                    _mm512_mask_storeu_epi8(message.cast(), first(len), x[n]);
+                }
             }
         }
     }

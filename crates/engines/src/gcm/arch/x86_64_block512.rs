@@ -13,11 +13,11 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 use super::x86_64_block128::Block128;
-use crate::aead::readable;
 use crate::aes::schedule::Form;
 use crate::aes::unit::Unit;
 use crate::gcm::side_by_side::Across;
 use crate::gcm::vector::Vector;
+use crate::masked::readable;
 
 #[derive(Clone, Copy)]
 pub(super) struct Block512<U>(__m512i, PhantomData<U>);
@@ -87,20 +87,28 @@ impl<U: Unit<__m128i> + Unit<__m512i>> Vector for Block512<U> {
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, n: usize) {
-        // SAFETY: as the caller.
-        unsafe { _mm512_mask_storeu_epi8(to.cast(), bits(n), self.0) }
+        // A store of nothing takes as long as a load of nothing where no memory is.
+        if n > 0 {
+            // SAFETY: as the caller.
+            unsafe { _mm512_mask_storeu_epi8(to.cast(), bits(n), self.0) }
+        }
     }
 
     #[inline(always)]
     unsafe fn load_above(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller; the 16 bytes before `from` are masked out.
-        unsafe { Block512::of(_mm512_maskz_loadu_epi8(bits(n) << 16, from.wrapping_sub(16).cast())) }
+        unsafe {
+            Block512::of(_mm512_maskz_loadu_epi8(bits(n) << 16, readable(from.wrapping_sub(16), n).cast()))
+        }
     }
 
     #[inline(always)]
     unsafe fn store_above(self, to: *mut u8, n: usize) {
-        // SAFETY: as the caller; the 16 bytes before `to` are masked out.
-        unsafe { _mm512_mask_storeu_epi8(to.wrapping_sub(16).cast(), bits(n) << 16, self.0) }
+        // A message that is only authenticated has no text, so there may be no memory here either.
+        if n > 0 {
+            // SAFETY: as the caller; the 16 bytes before `to` are masked out.
+            unsafe { _mm512_mask_storeu_epi8(to.wrapping_sub(16).cast(), bits(n) << 16, self.0) }
+        }
     }
 
     #[inline(always)]

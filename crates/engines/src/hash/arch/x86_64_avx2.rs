@@ -8,6 +8,7 @@
 use core::arch::x86_64::*;
 
 use crate::hash::words::Words;
+use crate::masked::readable;
 
 /// Eight words of 32 bits.
 #[derive(Clone, Copy)]
@@ -198,7 +199,7 @@ unsafe fn load_part(from: *const __m256i, len: usize) -> __m256i {
     unsafe {
         let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         let whole = _mm256_cmpgt_epi32(_mm256_set1_epi32(words as i32), lanes);
-        let vector = _mm256_maskload_epi32(bytes.cast(), whole);
+        let vector = _mm256_maskload_epi32(readable(bytes, words).cast(), whole);
         if len.is_multiple_of(4) {
             return vector;
         }

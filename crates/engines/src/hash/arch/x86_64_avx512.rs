@@ -10,6 +10,7 @@ use core::arch::x86_64::*;
 
 use super::x86_64_avx2::{swap_32, swap_32_256, swap_64, swap_64_256, transpose_32_256, transpose_64_256};
 use crate::hash::words::Words;
+use crate::masked::readable;
 
 /// Sixteen words of 32 bits.
 #[derive(Clone, Copy)]
@@ -215,14 +216,14 @@ words!(W64x4 __m256i ymm_reg u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _
 #[inline(always)]
 unsafe fn load_part_512(from: *const __m512i, len: usize) -> __m512i {
     // SAFETY: the caller's; the mask has a bit for each byte there is.
-    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(u64::MAX, len as u32), from.cast()) }
+    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(u64::MAX, len as u32), readable(from, len).cast()) }
 }
 
 /// Does the same as [`load_part_512`] for 256 bits.
 #[inline(always)]
 unsafe fn load_part_256(from: *const __m256i, len: usize) -> __m256i {
     // SAFETY: as there.
-    unsafe { _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, len as u32), from.cast()) }
+    unsafe { _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, len as u32), readable(from, len).cast()) }
 }
 
 #[inline(always)]
