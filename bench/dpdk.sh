@@ -48,7 +48,8 @@ trap end EXIT
 # Runs one kind on one driver: measure DRIVER DEVICE OPTIONS FILE
 measure() {
     # Some drivers take a millisecond for a packet of KASUMI or 3DES.
-    local count=200000 waiting
+    local count=400000 waiting
+    [ -z "$service" ] || count=1000000
     case $3 in *kasumi* | *3des*) count=8192 ;; esac
     # A driver that doesn't have the algorithm leaves an empty file.
     # shellcheck disable=SC2086 # the options are words
