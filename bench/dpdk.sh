@@ -54,7 +54,7 @@ measure() {
     # A driver that doesn't have the algorithm leaves an empty file.
     # shellcheck disable=SC2086 # the options are words
     dpdk-test-crypto-perf --no-huge -m 512 --no-pci --no-telemetry --no-shconf --lcores "$lcores" -d "$library" --vdev "$2" -- \
-        --devtype "$1" --ptest throughput --silent --csv-friendly --buffer-sz $sizes --burst-sz 32 --desc-nb $descriptors \
+        --devtype "$1" --ptest throughput --silent --csv-friendly --buffer-sz $sizes --burst-sz 32 --desc-nb 512 \
         --total-ops $count $3 > "$4" 2> /dev/null &
     waiting=$!
     if [ -n "$service" ]; then
@@ -77,10 +77,9 @@ serve() {
     exit 1
 }
 
-lcores=0-1 descriptors=512
+lcores=0-1
 if [ -n "$what" ]; then
-    # More packets in flight would only leave the caches.
-    lcores=0@1,1@0 descriptors=256
+    lcores=0@1,1@0
     serve
     kinds=("${kinds[0]}" "${kinds[2]}")
 fi

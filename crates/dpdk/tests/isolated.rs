@@ -219,8 +219,8 @@ fn packets(session: &Bound, places: &mut [[u8; 64]], iv: &[u8; 16]) -> Vec<Packe
 
 #[test]
 fn packets_come_back_in_their_order() {
-    // With all the room there is, and with fewer descriptors than packets.
-    for descriptors in [2048, 300] {
+    // With all the room there is, which more descriptors don't make more, and with fewer.
+    for (descriptors, most) in [(2048, 256), (50, 50)] {
         let fixture = Fixture::with(descriptors);
         let key = key(16);
         let cipher = [transform(Class::Cipher, 6, true, &key, [16, 0, 0])];
@@ -235,10 +235,10 @@ fn packets_come_back_in_their_order() {
                 let rest = &packets[given..];
                 (room, millstream_dpdk_submit(fixture.lane, rest.as_ptr(), rest.len()))
             };
-            assert_eq!(room, descriptors as usize - (given - come));
+            assert_eq!(room, most - (given - come));
             assert_eq!(taken, room.min(packets.len() - given));
             given += taken;
-            for _ in 0..taken.clamp(1, 100) {
+            for _ in 0..taken.clamp(1, 40) {
                 let mut packet = packets[0].clone();
                 fixture.poll(&mut packet);
                 let expected = if come % 3 == 0 { Status::Argument } else { Status::Good };
