@@ -97,14 +97,17 @@ static void describe_or_refuse(struct rte_crypto_op *operation, struct millstrea
 uint16_t enqueue_isolated(void *queue_pair, struct rte_crypto_op **operations, uint16_t count)
 {
 	struct queue_pair *pair = queue_pair;
-	uint16_t taken = 0, part, submitted;
+	/* What there is no room for is not even looked at: whoever polls a full queue gives the same operations again and again. */
+	uint16_t most = RTE_MIN(count, millstream_dpdk_room(pair->lane)), taken = 0, part, submitted;
 	do {
-		part = RTE_MIN(count - taken, BURST);
-		for (uint16_t i = 0; i < part; i++)
+		part = RTE_MIN(most - taken, BURST);
+		for (uint16_t i = 0; i < part; i++) {
+			ahead(operations + taken, i, part);
 			describe_or_refuse(operations[taken + i], &pair->packets[i]);
+		}
 		submitted = millstream_dpdk_submit(pair->lane, pair->packets, part);
 		taken += submitted;
-	} while (submitted == BURST && taken < count);
+	} while (submitted == BURST && taken < most);
 	pair->enqueued += taken;
 	pair->refused += count - taken;
 	return taken;

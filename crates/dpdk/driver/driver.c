@@ -79,7 +79,7 @@ static int queue_pair_setup(struct rte_cryptodev *device, uint16_t number, const
 	if (pair == NULL)
 		return -ENOMEM;
 	if (own->grant != NULL) {
-		result = millstream_dpdk_lane_new(own->grant, &pair->lane, &message);
+		result = millstream_dpdk_lane_new(own->grant, config->nb_descriptors, &pair->lane, &message);
 		if (result != 0)
 			LOG(ERR, "no queue for queue pair %u: %s\n", number, text);
 	} else {

@@ -81,8 +81,10 @@ void millstream_dpdk_run(struct millstream_packet *packets, size_t count);
 int millstream_dpdk_attach(const char *socket, uint32_t queue_pairs, void **device,
 			   const struct millstream_message *message);
 void millstream_dpdk_detach(void *device);
-int millstream_dpdk_lane_new(const void *device, void **lane, const struct millstream_message *message);
+int millstream_dpdk_lane_new(const void *device, uint32_t descriptors, void **lane,
+			     const struct millstream_message *message);
 void millstream_dpdk_lane_free(void *lane);
+size_t millstream_dpdk_room(const void *lane);
 size_t millstream_dpdk_submit(const void *lane, const struct millstream_packet *packets, size_t count);
 size_t millstream_dpdk_poll(const void *lane, struct millstream_packet *packets, size_t count);
 

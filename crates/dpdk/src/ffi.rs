@@ -194,15 +194,16 @@ pub unsafe extern "C" fn millstream_dpdk_detach(device: *mut Device) {
     unsafe { free(device) }
 }
 
-/// Takes a queue of a device for a queue pair. Returns 0, or a negative error number and the reason.
+/// Takes a queue of a device for a queue pair with so many descriptors. Returns 0, or a negative error number and the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_dpdk_lane_new(
     device: *const Device,
+    descriptors: u32,
     made: *mut *mut Lane,
     message: *const Message,
 ) -> c_int {
     // SAFETY: as the C side promises.
-    unsafe { hand_over(made, &*message, || (*device).lane()) }
+    unsafe { hand_over(made, &*message, || (*device).lane(descriptors as usize)) }
 }
 
 /// Frees a lane; operations in flight end first. Null is fine.
@@ -210,6 +211,13 @@ pub unsafe extern "C" fn millstream_dpdk_lane_new(
 pub unsafe extern "C" fn millstream_dpdk_lane_free(lane: *mut Lane) {
     // SAFETY: as the C side promises.
     unsafe { free(lane) }
+}
+
+/// Returns how many packets more may be in flight in a lane.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_dpdk_room(lane: *const Lane) -> usize {
+    // SAFETY: as the C side promises.
+    catch_unwind(AssertUnwindSafe(|| unsafe { (*lane).room() })).unwrap_or(0)
 }
 
 /// Gives packets to a worker. Returns how many of them it took, from the first on.

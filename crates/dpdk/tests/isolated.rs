@@ -18,6 +18,11 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
+        Fixture::with(2048)
+    }
+
+    /// Makes a device whose lane has so many descriptors.
+    fn with(descriptors: u32) -> Self {
         let nowhere = Some("/nonexistent/socket".into());
         let attach = Attach {
             socket: nowhere,
@@ -31,7 +36,7 @@ impl Fixture {
         let (mut lane, mut text) = (null_mut(), [0_u8; 200]);
         let message = Message { text: text.as_mut_ptr().cast(), room: text.len() };
         // SAFETY: everything is as long as it says.
-        assert_eq!(unsafe { millstream_dpdk_lane_new(device, &mut lane, &message) }, 0);
+        assert_eq!(unsafe { millstream_dpdk_lane_new(device, descriptors, &mut lane, &message) }, 0);
         Fixture { device, lane }
     }
 
@@ -196,46 +201,50 @@ fn a_tag_stays_where_nothing_is_encrypted() {
     }
 }
 
+/// Describes a packet of 64 bytes for each place. Each third has a length that is none, and comes back in its turn.
+fn packets(session: &Bound, places: &mut [[u8; 64]], iv: &[u8; 16]) -> Vec<Packet> {
+    let parts = Parts { span: vec![0; 64], iv: iv.to_vec(), ..Parts::default() };
+    let numbered = places.iter_mut().enumerate().map(|(i, bytes)| {
+        let at = bytes.as_mut_ptr();
+        Packet {
+            user: i as *mut _,
+            iv: iv.as_ptr(),
+            tag: null_mut(),
+            cipher_length: if i % 3 == 0 { 65 } else { 64 },
+            ..packet(session, &parts, (at, at), (at.cast(), at.cast()), &mut [])
+        }
+    });
+    numbered.collect()
+}
+
 #[test]
 fn packets_come_back_in_their_order() {
-    let fixture = Fixture::new();
-    let key = key(16);
-    let session = bind_in(fixture.device, &[transform(Class::Cipher, 6, true, &key, [16, 0, 0])]).unwrap();
-    let mut bytes = vec![[0_u8; 64]; 1000];
-    let iv = [1_u8; 16];
-    let packets: Vec<Packet> = bytes
-        .iter_mut()
-        .enumerate()
-        .map(|(i, bytes)| Packet {
-            session: session.0,
-            user: i as *mut _,
-            source: bytes.as_ptr(),
-            destination: bytes.as_mut_ptr(),
-            source_pieces: bytes.as_ptr().cast(),
-            destination_pieces: bytes.as_mut_ptr().cast(),
-            access: &ACCESS,
-            iv: iv.as_ptr(),
-            auth_iv: iv.as_ptr(),
-            aad: iv.as_ptr(),
-            tag: null_mut(),
-            offset: 0,
-            length: 64,
-            // Each third has a length that is none, and comes back in its turn.
-            cipher_at: 0,
-            cipher_length: if i % 3 == 0 { 65 } else { 64 },
-            auth_at: 0,
-            auth_length: 0,
-            status: Status::Failed,
-            tag_at: u32::MAX,
-        })
-        .collect();
-    // SAFETY: everything is as long as it says.
-    let taken = unsafe { millstream_dpdk_submit(fixture.lane, packets.as_ptr(), packets.len()) };
-    assert_eq!(taken, packets.len());
-    for i in 0..packets.len() {
-        let mut packet = packets[0].clone();
-        fixture.poll(&mut packet);
-        let expected = if i % 3 == 0 { Status::Argument } else { Status::Good };
-        assert_eq!((packet.user as usize, packet.status), (i, expected));
+    // With all the room there is, which more descriptors don't make more, and with fewer.
+    for (descriptors, most) in [(2048, 256), (50, 50)] {
+        let fixture = Fixture::with(descriptors);
+        let key = key(16);
+        let cipher = [transform(Class::Cipher, 6, true, &key, [16, 0, 0])];
+        let session = bind_in(fixture.device, &cipher).unwrap();
+        let (mut places, iv) = (vec![[0_u8; 64]; 1000], [1_u8; 16]);
+        let packets = packets(&session, &mut places, &iv);
+        let (mut given, mut come) = (0, 0);
+        while come < packets.len() {
+            // SAFETY: everything is as long as it says.
+            let (room, taken) = unsafe {
+                let room = millstream_dpdk_room(fixture.lane);
+                let rest = &packets[given..];
+                (room, millstream_dpdk_submit(fixture.lane, rest.as_ptr(), rest.len()))
+            };
+            assert_eq!(room, most - (given - come));
+            assert_eq!(taken, room.min(packets.len() - given));
+            given += taken;
+            for _ in 0..taken.clamp(1, 40) {
+                let mut packet = packets[0].clone();
+                fixture.poll(&mut packet);
+                let expected = if come % 3 == 0 { Status::Argument } else { Status::Good };
+                assert_eq!((packet.user as usize, packet.status), (come, expected));
+                come += 1;
+            }
+        }
     }
 }

@@ -12,7 +12,6 @@ mod request;
 mod result;
 mod sender;
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -22,13 +21,17 @@ use crate::geometry::combined;
 use crate::packet::{Packet, Status};
 use crate::refusal::Refusal;
 use crate::session::{Session, Transform};
-use flight::Flight;
+use flight::Flights;
 use sender::Sender;
 
-/// Operations that may be in flight in a queue pair.
+/// The most operations in flight in a queue pair, whatever the number of its descriptors. A worker that has 512 of 64 bytes before it makes half as
+/// many a second, because all that are in flight touch buffers of their own, which then leave the caches.
+const IN_FLIGHT: usize = 256;
+
+/// The depth of a queue, which is more than that: a full ring has each side ask for the other's place in it.
 const DEPTH: usize = 2048;
 
-/// Bytes of arena for a queue pair: room for its depth in packets of an Ethernet frame, twice.
+/// Bytes of arena for a queue pair: room for its packets in flight, of 16 KiB each, twice.
 const ARENA: u32 = 16 << 20;
 
 /// Keys that a device may hold.
@@ -68,14 +71,14 @@ impl Device {
         Session::in_worker(&self.0, transforms)
     }
 
-    /// Takes a queue for a queue pair.
+    /// Takes a queue for a queue pair, in which no more operations are in flight than it has descriptors.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn lane(&self) -> Result<Lane, Refusal> {
+    pub fn lane(&self, descriptors: usize) -> Result<Lane, Refusal> {
         let sender = Sender::new(self.0.queue()?);
-        let flights = VecDeque::with_capacity(sender.depth());
-        Ok(Lane(Mutex::new(Inner { sender, flights, first: 0 })))
+        let flights = Flights::new(descriptors.clamp(1, IN_FLIGHT.min(sender.depth())));
+        Ok(Lane(Mutex::new(Inner { sender, flights })))
     }
 }
 
@@ -83,6 +86,11 @@ impl Device {
 pub struct Lane(Mutex<Inner>);
 
 impl Lane {
+    /// Returns how many packets more may be in flight.
+    pub fn room(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flights.room()
+    }
+
     /// Gives packets to the worker. Returns how many of them it took, from the first on.
     ///
     /// # Safety
@@ -109,10 +117,7 @@ impl Lane {
 /// The state of a queue pair.
 struct Inner {
     sender: Sender,
-    /// The packets in the order in which they came.
-    flights: VecDeque<Flight>,
-    /// The number of the first of them.
-    first: u64,
+    flights: Flights,
 }
 
 impl Inner {
@@ -121,37 +126,41 @@ impl Inner {
     /// # Safety
     /// See the module.
     unsafe fn submit(&mut self, packet: &Packet) -> bool {
-        if self.flights.len() >= self.sender.depth() {
+        if self.flights.room() == 0 {
             return false;
         }
-        let packet = Packet { status: Status::Good, ..packet.clone() };
-        let mut flight = Flight { packet, step: 0, ended: false, combined: None, kept: None };
+        let number = self.flights.begin(packet);
+        let flight = self.flights.get(number);
+        flight.packet.status = Status::Good;
         // SAFETY: as the caller says.
         let sent = match unsafe { flight.packet.session.as_ref() } {
             Some(Session::Worker(plan, _)) if !flight.packet.overlaps_itself() => {
                 flight.combined = combined(plan, &flight.packet);
-                let number = self.first + self.flights.len() as u64;
                 // SAFETY: as the caller says.
-                unsafe { self.sender.advance(&mut flight, number) }
+                unsafe { self.sender.advance(flight, number) }
             }
             _ => Err(Status::Argument),
         };
         match sent {
             // Packets that were taken before make room when they come back.
-            Err(Status::Failed) if !self.flights.is_empty() => return false,
-            Err(status) => flight.end(status),
+            Err(Status::Failed) if self.flights.len() > 1 => {
+                self.flights.withdraw();
+                return false;
+            }
+            Err(status) => self.flights.get(number).end(status),
             Ok(()) => {}
         }
-        self.flights.push_back(flight);
         true
     }
 
     /// # Safety
     /// See the module.
     unsafe fn poll(&mut self, packets: &mut [Packet]) -> usize {
-        while let Some(done) = self.sender.poll() {
+        // No more are brought than are asked for: what was brought earlier would leave the caches before the application looks at it.
+        for _ in 0..packets.len() {
+            let Some(done) = self.sender.poll() else { break };
             let number = self.sender.number(&done);
-            let flight = &mut self.flights[(number - self.first) as usize];
+            let flight = self.flights.get(number);
             // SAFETY: as the caller says.
             unsafe {
                 result::take(flight, &done);
@@ -165,10 +174,7 @@ impl Inner {
             }
         }
         let mut count = 0;
-        for packet in packets {
-            let Some(flight) = self.flights.pop_front_if(|flight| flight.ended) else { break };
-            self.first += 1;
-            *packet = flight.packet;
+        while count < packets.len() && self.flights.end_first(&mut packets[count]) {
             count += 1;
         }
         count

@@ -16,6 +16,10 @@ use crate::session::{LONGEST_IV, Step};
 /// The least room of a buffer, in bytes: that for an Ethernet frame, so that each buffer fits all usual packets.
 const ROOM: usize = 1536;
 
+/// The most bytes of an operation whose source becomes the next one's source. The queue asks for the lines of sources ahead, to be written, and
+/// the next operation finds them here. Of longer ones this core gets the lines of the destination, which it has just read, sooner.
+const AHEAD: usize = 256;
+
 /// The queue, its buffers, and which packet each of its operations belongs to.
 pub struct Sender {
     queue: Queue,
@@ -52,10 +56,15 @@ impl Sender {
         self.numbers[slot(done.ticket.to_bits())]
     }
 
-    /// Keeps the buffers of an operation to be used again.
+    /// Keeps the buffers of an operation to be used again. The next operation takes the last one as its source.
+    #[inline]
     pub fn recycle(&mut self, mut buffers: Buffers) {
-        self.spare.extend(buffers.source.take());
-        self.spare.extend(buffers.destination.take());
+        let (mut first, mut last) = (buffers.source.take(), buffers.destination.take());
+        if first.as_ref().is_some_and(|source| source.len() <= AHEAD) {
+            std::mem::swap(&mut first, &mut last);
+        }
+        self.spare.extend(first);
+        self.spare.extend(last);
     }
 
     /// Returns a buffer of so many bytes.

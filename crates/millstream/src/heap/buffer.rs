@@ -147,7 +147,14 @@ impl Buffer {
         prefetch_write(self);
     }
 
+    /// The same, where only an initialisation vector will be written beside it.
+    #[inline(always)]
+    pub(crate) fn iv_will_be_written(&self) {
+        prefetch_write(self.iv());
+    }
+
     /// The most bytes it can have.
+    #[inline]
     pub fn capacity(&self) -> usize {
         let Some((first, size)) = self.block() else { return 0 };
         (first as usize + (1 << size)) * LINE - self.at() as usize

@@ -278,7 +278,10 @@ impl Queue {
                 source.will_be_written();
             }
             match &slot.destination {
-                Some(destination) => destination.will_be_read(),
+                Some(destination) => {
+                    destination.will_be_read();
+                    destination.iv_will_be_written();
+                }
                 None => slot.source.iter().for_each(Buffer::tag_will_be_read),
             }
         }

@@ -20,6 +20,9 @@ const HANDED_OVER: usize = 512;
 /// The number of operations in flight from which on requests are shown to the accelerator that many at a time.
 const HANDFUL: usize = 8;
 
+/// The place behind an initialisation vector in its line, in bytes. The nonces of most AEADs are no longer than this.
+const BEHIND_IV: usize = 16;
+
 /// The opcodes of words that bring public keys.
 const VERIFY: u8 = Opcode::Verify as u8;
 const ENCAPSULATE: u8 = Opcode::Encapsulate as u8;
@@ -101,7 +104,7 @@ impl Queue {
             _ if word.mac_len != 0 => word.mac = self.places.state.at() + slot * STATE as u32,
             _ => {}
         }
-        self.place_aad(word, parameters.aad, slot, cold)?;
+        self.place_aad(word, parameters, home, slot, cold)?;
         if parameters.leaves_state {
             word.state = self.places.state.at() + slot * STATE as u32;
         }
@@ -213,19 +216,30 @@ impl Queue {
         Ok(())
     }
 
-    /// Copies associated data to its place, or to a buffer that lives as long as the operation.
+    /// Copies associated data behind the initialisation vector, whose cache line goes to the accelerator anyway; or to its place, or to a buffer
+    /// that lives as long as the operation.
     #[inline(always)]
     fn place_aad(
         &self,
         word: &mut ControlWord,
-        aad: &[u8],
+        parameters: &Parameters<'_>,
+        home: Option<u32>,
         slot: u32,
         cold: &mut Cold,
     ) -> Result<(), Refusal> {
+        let aad = parameters.aad;
         if aad.is_empty() {
             return Ok(());
         }
-        word.aad = if aad.len() > AAD {
+        let beside = home.filter(|_| !word.has(Flags::MAKE_NONCE));
+        word.aad = if let Some(home) = beside
+            && parameters.iv.len() <= BEHIND_IV
+            && aad.len() <= SMALL - BEHIND_IV
+        {
+            let at = iv_line(home) + BEHIND_IV as u32;
+            self.heap.write(at, aad);
+            at
+        } else if aad.len() > AAD {
             self.copy_aside(aad, cold)?
         } else {
             let at = self.places.aad.at() + slot * AAD as u32;
