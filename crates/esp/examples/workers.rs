@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use millstream_esp::{FreshKey, Job, Lane, Numbers, Packet, Place, Sa, Side, Workers, parse};
+use millstream_esp::{FreshKey, Held, Job, Lane, Numbers, Packet, Place, Sa, Side, Workers, parse};
 
 /// Packets that are handed in at a time.
 const BATCH: usize = 64;
@@ -21,8 +21,8 @@ const BATCH: usize = 64;
 /// Bytes of an inner packet.
 const BYTES: usize = 1400;
 
-/// Buffers that go round.
-const BUFFERS: usize = 32 * BATCH;
+/// Batches of buffers that go round, as the data plane's readers take them.
+const BATCHES: usize = 32;
 
 const SUITES: [(&str, &str); 3] = [
     ("AES-128-GCM", "aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128"),
@@ -65,8 +65,8 @@ fn sealed(suite: &str, workers: usize, duration: Duration) -> Result<f64, Box<dy
     let numbers = Numbers::new(1, true, Box::new(FreshKey));
     let sa = association(suite, Side::Out { numbers, vectors: 7 })?;
     let (give, take) = channel();
-    for _ in 0..BUFFERS {
-        give.send(Packet::with_room(BYTES))?;
+    for _ in 0..BATCHES {
+        give.send((0..BATCH).map(|_| Packet::with_room(BYTES)).collect::<Vec<_>>())?;
     }
     let (count, next) = (Arc::new(AtomicU64::new(0)), Mutex::new(1));
     let counted = count.clone();
@@ -78,18 +78,19 @@ fn sealed(suite: &str, workers: usize, duration: Duration) -> Result<f64, Box<dy
             *next += 1;
         }
         counted.fetch_add(jobs.len() as u64, Ordering::Relaxed);
-        jobs.into_iter().for_each(|job| drop(give.send(job.into_packet())));
+        // Nobody takes them when the time is over.
+        let _ = give.send(jobs.into_iter().map(Job::into_packet).collect());
     });
     let inner = inner();
     let begin = Instant::now();
     while begin.elapsed() < duration {
-        let jobs = (0..BATCH).map(|_| {
-            let mut packet = take.recv().expect("the line has the other end");
+        let (held, mut jobs) = (Held::new(&sa)?, Vec::with_capacity(BATCH));
+        for mut packet in take.recv()? {
             packet.room()[..BYTES].copy_from_slice(&inner);
             packet.set_len(BYTES);
-            Job::seal(&sa, packet).map_err(|(_, fate)| fate)
-        });
-        line.hand_in(jobs.collect::<Result<_, _>>()?);
+            jobs.push(Job::seal_held(&held, packet).map_err(|(_, fate)| fate)?);
+        }
+        line.hand_in(jobs);
     }
     line.drain();
     Ok(count.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64())

@@ -7,8 +7,8 @@ use crate::fate::Fate;
 use crate::job::Job;
 use crate::keys::Bound;
 use crate::place::{Computer, Place};
-use crate::suite::HEADER;
-use crate::task::{Kind, Short, Task};
+use crate::suite::{Cipher, HEADER};
+use crate::task::{Kind, Short, Task, run_here};
 
 /// Computes packets on one thread, where the keys are: it has a queue of its own if that is in a worker.
 pub struct Lane(Computer);
@@ -30,7 +30,7 @@ impl Lane {
 
     /// Draws the vectors of CBC, which nobody may be able to foretell (RFC 3602 §3).
     fn draw_vectors(&mut self, jobs: &mut [Job]) {
-        let draws = |job: &Job| is_out(job) && !job.sa.suite().needs_unique_vectors();
+        let draws = |job: &Job| is_out(job) && !job.sa().suite().needs_unique_vectors();
         let count = jobs.iter().filter(|job| draws(job)).count();
         if count == 0 {
             return;
@@ -38,7 +38,7 @@ impl Lane {
         let mut random = vec![[0u8; 16]; count];
         let drawn = millstream::random(random.as_flattened_mut());
         for (job, vector) in jobs.iter_mut().filter(|job| draws(job)).zip(&random) {
-            let len = job.sa.suite().iv_len();
+            let len = job.sa().suite().iv_len();
             job.packet.data_mut()[HEADER..HEADER + len].copy_from_slice(&vector[..len]);
             if drawn.is_err() {
                 job.result = Err(Fate::Engine);
@@ -48,10 +48,14 @@ impl Lane {
 
     /// Runs one operation for each packet that has one in this pass.
     fn pass(&mut self, jobs: &mut [Job], pass: Pass) {
-        let mut which = Vec::with_capacity(jobs.len());
-        let (mut tasks, mut grants) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
+        let is_here = matches!(self.0, Computer::Here);
+        let (mut which, mut tasks, mut grants) = (Vec::new(), Vec::new(), Vec::new());
         for (i, job) in jobs.iter_mut().enumerate().filter(|(_, job)| job.result.is_ok()) {
-            let grant = job.keys.grant();
+            if is_here && pass.gains_nothing(job) {
+                pass.alone(job);
+                continue;
+            }
+            let grant = job.held.keys.grant();
             if let Some(task) = pass.task(job) {
                 tasks.push(task);
                 grants.push(grant);
@@ -86,7 +90,7 @@ enum Pass {
 impl Pass {
     /// Returns a packet's operation in this pass, if it has one.
     fn task(self, job: &mut Job) -> Option<Task<'_>> {
-        match (self, job.sa.suite().auth().is_some(), is_out(job)) {
+        match (self, job.sa().suite().auth().is_some(), is_out(job)) {
             (Pass::Verify, true, false) => verification(job),
             (Pass::Cipher, chained, out) => Some(ciphering(job, chained, out)),
             (Pass::Authenticate, true, true) => authentication(job),
@@ -94,9 +98,23 @@ impl Pass {
         }
     }
 
+    /// Returns true for a packet that lanes compute no faster than the cipher does alone: putting it beside others costs more than that gains.
+    fn gains_nothing(self, job: &Job) -> bool {
+        self == Pass::Cipher && job.sa().suite().cipher() == Cipher::AesGcm
+    }
+
+    /// Computes a packet whose key is in this process, by itself.
+    fn alone(self, job: &mut Job) {
+        let Some(mut task) = self.task(job) else { return };
+        run_here(std::slice::from_mut(&mut task));
+        let (result, tag) = (task.result, task.makes_tag().then_some(task.tag));
+        job.result = result;
+        self.end(job, tag);
+    }
+
     /// Puts a computed tag behind its packet.
     fn end(self, job: &mut Job, tag: Option<Short>) {
-        if self == Pass::Authenticate && job.sa.facts().extended {
+        if self == Pass::Authenticate && job.sa().facts().extended {
             let len = job.packet.data().len() - UPPER;
             job.packet.keep(0, len);
         }
@@ -113,14 +131,14 @@ impl Pass {
 const UPPER: usize = 4;
 
 fn is_out(job: &Job) -> bool {
-    job.sa.direction() == Direction::Out
+    job.sa().direction() == Direction::Out
 }
 
 fn ciphering(job: &mut Job, chained: bool, out: bool) -> Task<'_> {
-    let suite = job.sa.suite();
+    let suite = job.sa().suite();
     let (iv, aad) = (job.nonce(), if chained { Short::default() } else { job.aad() });
     let start = HEADER + suite.iv_len();
-    let Job { keys, packet, .. } = job;
+    let Job { held, packet, .. } = job;
     let data = packet.data_mut();
     let end = if out { data.len() } else { data.len() - suite.tag_len() };
     let (data, tag) = data.split_at_mut(end);
@@ -130,24 +148,24 @@ fn ciphering(job: &mut Job, chained: bool, out: bool) -> Task<'_> {
         (true, true) => (Kind::Encrypt, Short::default()),
         (true, false) => (Kind::Decrypt, Short::default()),
     };
-    let (key, data) = (&keys.cipher, &mut data[start..]);
+    let (key, data) = (&held.keys.cipher, &mut data[start..]);
     Task { kind, key, iv, aad, data, tag, tag_len: suite.tag_len(), result: Ok(()) }
 }
 
 fn authentication(job: &mut Job) -> Option<Task<'_>> {
-    let (suite, extended, number) = (job.sa.suite(), job.sa.facts().extended, job.number);
-    let Job { keys, packet, .. } = job;
+    let (suite, extended, number) = (job.sa().suite(), job.sa().facts().extended, job.number);
+    let Job { held, packet, .. } = job;
     if extended {
         let len = packet.data().len();
         packet.grow_back(UPPER);
         packet.data_mut()[len..].copy_from_slice(&upper(number));
     }
-    Some(mac(Kind::Mac, keys.auth.as_ref()?, packet.data_mut(), Short::default(), suite.tag_len()))
+    Some(mac(Kind::Mac, held.keys.auth.as_ref()?, packet.data_mut(), Short::default(), suite.tag_len()))
 }
 
 fn verification(job: &mut Job) -> Option<Task<'_>> {
-    let (suite, extended, number) = (job.sa.suite(), job.sa.facts().extended, job.number);
-    let Job { keys, packet, .. } = job;
+    let (suite, extended, number) = (job.sa().suite(), job.sa().facts().extended, job.number);
+    let Job { held, packet, .. } = job;
     let data = packet.data_mut();
     let end = data.len() - suite.tag_len();
     let tag = Short::of(&[&data[end..]]);
@@ -158,7 +176,7 @@ fn verification(job: &mut Job) -> Option<Task<'_>> {
     } else {
         end
     };
-    Some(mac(Kind::Verify, keys.auth.as_ref()?, &mut data[..covered], tag, suite.tag_len()))
+    Some(mac(Kind::Verify, held.keys.auth.as_ref()?, &mut data[..covered], tag, suite.tag_len()))
 }
 
 fn mac<'t>(kind: Kind, key: &'t Bound, data: &'t mut [u8], tag: Short, tag_len: usize) -> Task<'t> {

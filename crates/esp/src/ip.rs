@@ -38,6 +38,11 @@ impl Flow {
         flow.ok_or(Fate::Malformed)
     }
 
+    /// Returns true if the packet has the ends and the protocol of another one, so that no selector can tell them apart.
+    pub fn is_beside(&self, other: &Flow) -> bool {
+        (self.source, self.destination, self.protocol) == (other.source, other.destination, other.protocol)
+    }
+
     /// Returns true if the packet may go by an association that takes `longest` bytes in one outer packet: it is no longer, or may be
     /// cut, or is one of IPv6 that each path takes (RFC 8200 §5). What is longer goes in fragments of the outer packet.
     pub fn fits(&self, longest: usize) -> bool {

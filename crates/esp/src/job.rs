@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::description::Direction;
 use crate::fate::Fate;
+use crate::held::Held;
 use crate::ip::{Flow, inner_class, outer_class, set_class};
-use crate::keys::Keys;
 use crate::packet::Packet;
 use crate::sa::Sa;
 use crate::suite::{Cipher, HEADER};
@@ -21,8 +21,7 @@ const DUMMY: u8 = 59;
 
 /// A packet on its way through an association.
 pub struct Job {
-    pub(crate) sa: Arc<Sa>,
-    pub(crate) keys: Arc<Keys>,
+    pub(crate) held: Arc<Held>,
     pub(crate) packet: Packet,
     pub(crate) number: u64,
     pub(crate) result: Result<(), Fate>,
@@ -39,22 +38,30 @@ impl Job {
     ///
     /// # Errors
     /// The packet, and the [`Fate`] that it is dropped for; it is counted.
-    pub fn seal(sa: &Arc<Sa>, mut packet: Packet) -> Result<Self, (Packet, Fate)> {
-        match frame(sa, &mut packet) {
-            Ok((keys, number, flow)) => Ok(Job {
-                sa: sa.clone(),
-                keys,
+    pub fn seal(sa: &Arc<Sa>, packet: Packet) -> Result<Self, (Packet, Fate)> {
+        match Held::new(sa) {
+            Ok(held) => Job::seal_held(&held, packet),
+            Err(fate) => refuse(sa, packet, fate),
+        }
+    }
+
+    /// Begins to seal an inner packet, as [`Job::seal`], with others of its batch.
+    ///
+    /// # Errors
+    /// As for [`Job::seal`].
+    pub fn seal_held(held: &Arc<Held>, mut packet: Packet) -> Result<Self, (Packet, Fate)> {
+        let facts = held.sa.facts();
+        match frame(&held.sa, &mut packet) {
+            Ok((number, flow)) => Ok(Job {
+                held: held.clone(),
                 packet,
                 number,
                 result: Ok(()),
-                class: outer_class(flow.class, sa.facts().encap_dscp, sa.facts().ecn),
+                class: outer_class(flow.class, facts.encap_dscp, facts.ecn),
                 from: None,
                 inner_len: flow.len,
             }),
-            Err(fate) => {
-                sa.counters().drop(fate);
-                Err((packet, fate))
-            }
+            Err(fate) => refuse(&held.sa, packet, fate),
         }
     }
 
@@ -68,15 +75,28 @@ impl Job {
         class: u8,
         from: Option<SocketAddr>,
     ) -> Result<Self, (Packet, Fate)> {
-        match receive(sa, packet.data()) {
-            Ok((keys, number)) => {
-                let (sa, result) = (sa.clone(), Ok(()));
-                Ok(Job { sa, keys, packet, number, result, class, from, inner_len: 0 })
+        match Held::new(sa) {
+            Ok(held) => Job::open_held(&held, packet, class, from),
+            Err(fate) => refuse(sa, packet, fate),
+        }
+    }
+
+    /// Begins to open a packet that has arrived, as [`Job::open`], with others of its batch.
+    ///
+    /// # Errors
+    /// As for [`Job::open`].
+    pub fn open_held(
+        held: &Arc<Held>,
+        packet: Packet,
+        class: u8,
+        from: Option<SocketAddr>,
+    ) -> Result<Self, (Packet, Fate)> {
+        match receive(&held.sa, packet.data()) {
+            Ok(number) => {
+                let (held, result) = (held.clone(), Ok(()));
+                Ok(Job { held, packet, number, result, class, from, inner_len: 0 })
             }
-            Err(fate) => {
-                sa.counters().drop(fate);
-                Err((packet, fate))
-            }
+            Err(fate) => refuse(&held.sa, packet, fate),
         }
     }
 
@@ -86,14 +106,14 @@ impl Job {
     /// # Errors
     /// The [`Fate`] that it is dropped for; it is counted.
     pub fn finish(&mut self, admits: impl FnOnce(&Sa, &Flow) -> bool) -> Result<(), Fate> {
-        let ended = match (self.result, self.sa.direction()) {
+        let ended = match (self.result, self.sa().direction()) {
             (Err(fate), _) => Err(fate),
             (Ok(()), Direction::Out) => Ok(()),
             (Ok(()), Direction::In) => self.unframe(admits),
         };
         match ended {
-            Ok(()) => drop(self.sa.counters().add(self.inner_len)),
-            Err(fate) => self.sa.counters().drop(fate),
+            Ok(()) => drop(self.sa().counters().add(self.inner_len)),
+            Err(fate) => self.sa().counters().drop(fate),
         }
         self.result = ended;
         ended
@@ -101,7 +121,7 @@ impl Job {
 
     /// Returns the association.
     pub fn sa(&self) -> &Arc<Sa> {
-        &self.sa
+        &self.held.sa
     }
 
     /// Returns the packet's sequence number.
@@ -136,13 +156,13 @@ impl Job {
 
     /// Returns the vector that the packet carries.
     pub(crate) fn iv(&self) -> &[u8] {
-        &self.packet.data()[HEADER..HEADER + self.sa.suite().iv_len()]
+        &self.packet.data()[HEADER..HEADER + self.sa().suite().iv_len()]
     }
 
     /// Returns the nonce, counter block or vector with which the cipher begins.
     pub(crate) fn nonce(&self) -> Short {
-        let salt = &self.keys.salt[..];
-        match self.sa.suite().cipher() {
+        let salt = &self.held.keys.salt[..];
+        match self.sa().suite().cipher() {
             Cipher::AesGcm | Cipher::ChaCha20Poly1305 => Short::of(&[salt, self.iv()]),
             Cipher::AesCtr => Short::of(&[salt, self.iv(), &[0, 0, 0, 1]]),
             Cipher::AesCbc | Cipher::TripleDesCbc => Short::of(&[self.iv()]),
@@ -152,7 +172,7 @@ impl Job {
     /// Returns the associated data of an AEAD: SPI and number, all 64 bits of it where numbers are extended.
     pub(crate) fn aad(&self) -> Short {
         let header = &self.packet.data()[..HEADER];
-        match self.sa.facts().extended {
+        match self.sa().facts().extended {
             true => Short::of(&[&header[..4], &self.number.to_be_bytes()]),
             false => Short::of(&[header]),
         }
@@ -160,8 +180,8 @@ impl Job {
 
     /// RFC 4303 §3.4.4.1: what comes after the tag proved right.
     fn unframe(&mut self, admits: impl FnOnce(&Sa, &Flow) -> bool) -> Result<(), Fate> {
-        self.sa.accept(self.number)?;
-        let suite = self.sa.suite();
+        self.sa().accept(self.number)?;
+        let suite = self.sa().suite();
         let start = HEADER + suite.iv_len();
         let end = self.packet.data().len() - suite.tag_len();
         let payload = &self.packet.data()[start..end];
@@ -178,12 +198,12 @@ impl Job {
         if next != if flow.source.is_ipv4() { IPV4 } else { IPV6 } {
             return Err(Fate::Inner);
         }
-        if !admits(&self.sa, &flow) {
+        if !admits(self.sa(), &flow) {
             return Err(Fate::Policy);
         }
-        let facts = self.sa.facts();
+        let facts = self.sa().facts();
         let class = inner_class(flow.class, self.class, facts.decap_dscp, facts.ecn)?;
-        self.sa.charge(flow.len)?;
+        self.sa().charge(flow.len)?;
         self.packet.keep(start, flow.len);
         if class != flow.class {
             set_class(self.packet.data_mut(), class);
@@ -193,11 +213,16 @@ impl Job {
     }
 }
 
+/// Counts a packet that is dropped before it was computed.
+fn refuse(sa: &Sa, packet: Packet, fate: Fate) -> Result<Job, (Packet, Fate)> {
+    sa.counters().drop(fate);
+    Err((packet, fate))
+}
+
 /// Puts header, padding and trailer around an inner packet. The vector of CBC comes later.
-fn frame(sa: &Sa, packet: &mut Packet) -> Result<(Arc<Keys>, u64, Flow), Fate> {
+fn frame(sa: &Sa, packet: &mut Packet) -> Result<(u64, Flow), Fate> {
     let flow = Flow::read(packet.data())?;
     packet.keep(0, flow.len);
-    let keys = sa.keys()?;
     sa.charge(flow.len)?;
     let (number, vector) = sa.take_number()?;
     let suite = sa.suite();
@@ -217,11 +242,11 @@ fn frame(sa: &Sa, packet: &mut Packet) -> Result<(Arc<Keys>, u64, Flow), Fate> {
     if suite.needs_unique_vectors() {
         front[8..16].copy_from_slice(&vector.to_be_bytes());
     }
-    Ok((keys, number, flow))
+    Ok((number, flow))
 }
 
 /// Checks the shape of a packet that has arrived, and finds its number.
-fn receive(sa: &Sa, packet: &[u8]) -> Result<(Arc<Keys>, u64), Fate> {
+fn receive(sa: &Sa, packet: &[u8]) -> Result<u64, Fate> {
     let suite = sa.suite();
     let payload =
         packet.len().checked_sub(HEADER + suite.iv_len() + suite.tag_len()).ok_or(Fate::Malformed)?;
@@ -232,6 +257,5 @@ fn receive(sa: &Sa, packet: &[u8]) -> Result<(Arc<Keys>, u64), Fate> {
         return Err(Fate::Expired);
     }
     let low = u32::from_be_bytes([packet[4], packet[5], packet[6], packet[7]]);
-    let number = sa.number_of(low)?;
-    Ok((sa.keys()?, number))
+    sa.number_of(low)
 }

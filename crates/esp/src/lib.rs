@@ -44,6 +44,7 @@ mod checksum;
 mod compute;
 mod description;
 mod fate;
+mod held;
 mod ip;
 mod job;
 mod keys;
@@ -67,6 +68,7 @@ pub use description::{
     Selector, Template,
 };
 pub use fate::{Counters, Fate};
+pub use held::Held;
 pub use ip::{Flow, too_big};
 pub use job::Job;
 pub use keys::Keys;

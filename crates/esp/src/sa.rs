@@ -42,14 +42,33 @@ enum State {
 pub struct Sa {
     facts: Description,
     fingerprint: [u8; 16],
-    keys: RwLock<Option<Arc<Keys>>>,
-    state: State,
+    direction: Direction,
     begun: Instant,
+    keys: RwLock<Option<Arc<Keys>>>,
+    begins: Apart<Begins>,
+    counters: Apart<Counters>,
+}
+
+/// The parts that change when a packet begins.
+struct Begins {
+    state: State,
     carried_packets: AtomicU64,
     carried_bytes: AtomicU64,
     is_soft: AtomicBool,
     is_over: AtomicBool,
-    counters: Counters,
+}
+
+/// A value that shares no line of a cache with others, nor a pair of lines. Some threads begin packets, others end them, and both change the association
+/// with each.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<T> std::ops::Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 impl Sa {
@@ -61,24 +80,28 @@ impl Sa {
             salt: Zeroizing::default(),
             auth: Zeroizing::default(),
         };
-        let state = match side {
+        let (direction, state) = match side {
             Side::In { top } => {
                 let top = top.max(description.last_accepted);
-                State::In(Mutex::new(Window::new(description.window, description.extended, top)))
+                let window = Window::new(description.window, description.extended, top);
+                (Direction::In, State::In(Mutex::new(window)))
             }
-            Side::Out { numbers, vectors } => State::Out(Mutex::new(numbers), vectors),
+            Side::Out { numbers, vectors } => (Direction::Out, State::Out(Mutex::new(numbers), vectors)),
         };
         Ok(Sa {
             facts: description,
             fingerprint,
-            keys: RwLock::new(Some(Arc::new(keys))),
-            state,
+            direction,
             begun: Instant::now(),
-            carried_packets: AtomicU64::new(0),
-            carried_bytes: AtomicU64::new(0),
-            is_soft: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
-            counters: Counters::default(),
+            keys: RwLock::new(Some(Arc::new(keys))),
+            begins: Apart(Begins {
+                state,
+                carried_packets: AtomicU64::new(0),
+                carried_bytes: AtomicU64::new(0),
+                is_soft: AtomicBool::new(false),
+                is_over: AtomicBool::new(false),
+            }),
+            counters: Apart(Counters::default()),
         })
     }
 
@@ -94,10 +117,7 @@ impl Sa {
 
     /// Returns the direction.
     pub fn direction(&self) -> Direction {
-        match self.state {
-            State::In(_) => Direction::In,
-            State::Out(..) => Direction::Out,
-        }
+        self.direction
     }
 
     /// Returns the counters.
@@ -107,7 +127,7 @@ impl Sa {
 
     /// Returns the highest sequence number that was accepted, or the last one that was given out.
     pub fn highest(&self) -> u64 {
-        match &self.state {
+        match &self.begins.state {
             State::In(window) => lock(window).top(),
             State::Out(numbers, _) => lock(numbers).next() - 1,
         }
@@ -115,17 +135,17 @@ impl Sa {
 
     /// Returns true behind the soft limit, or the hard one.
     pub fn is_soft(&self) -> bool {
-        self.is_soft.load(Ordering::Relaxed) || self.is_over()
+        self.begins.is_soft.load(Ordering::Relaxed) || self.is_over()
     }
 
     /// Returns true behind the hard limit: the association carries nothing any more.
     pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        self.begins.is_over.load(Ordering::Relaxed)
     }
 
     /// Notes that a soft limit was reached somewhere else.
     pub fn soften(self: &Arc<Self>) {
-        self.is_soft.store(true, Ordering::Relaxed);
+        self.begins.is_soft.store(true, Ordering::Relaxed);
     }
 
     /// Looks whether a lifetime in seconds has ended. Somebody has to call this now and then.
@@ -133,10 +153,10 @@ impl Sa {
         let age = self.begun.elapsed().as_secs();
         let limits = &self.facts.limits;
         if limits.soft.seconds.is_some_and(|limit| age >= limit) {
-            self.is_soft.store(true, Ordering::Relaxed);
+            self.begins.is_soft.store(true, Ordering::Relaxed);
         }
         if limits.hard.seconds.is_some_and(|limit| age >= limit) {
-            self.is_over.store(true, Ordering::Relaxed);
+            self.begins.is_over.store(true, Ordering::Relaxed);
         }
     }
 
@@ -145,7 +165,7 @@ impl Sa {
     /// # Errors
     /// The store's.
     pub fn settle(&self) -> std::io::Result<()> {
-        match &self.state {
+        match &self.begins.state {
             State::In(_) => Ok(()),
             State::Out(numbers, _) => lock(numbers).settle(),
         }
@@ -184,15 +204,15 @@ impl Sa {
         if self.is_over() {
             return Err(Fate::Expired);
         }
-        let packets = self.carried_packets.fetch_add(1, Ordering::Relaxed) + 1;
-        let bytes = self.carried_bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        let packets = self.begins.carried_packets.fetch_add(1, Ordering::Relaxed) + 1;
+        let bytes = self.begins.carried_bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         let limits = &self.facts.limits;
         let reached = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now > limit);
         if reached(limits.soft.packets, packets) || reached(limits.soft.bytes, bytes) {
-            self.is_soft.store(true, Ordering::Relaxed);
+            self.begins.is_soft.store(true, Ordering::Relaxed);
         }
         if reached(limits.hard.packets, packets) || reached(limits.hard.bytes, bytes) {
-            self.is_over.store(true, Ordering::Relaxed);
+            self.begins.is_over.store(true, Ordering::Relaxed);
             return Err(Fate::Expired);
         }
         Ok(())
@@ -200,20 +220,20 @@ impl Sa {
 
     /// Takes the next number to send under, and the vector that belongs to it.
     pub(crate) fn take_number(&self) -> Result<(u64, u64), Fate> {
-        let State::Out(numbers, vectors) = &self.state else { return Err(Fate::NoSa) };
+        let State::Out(numbers, vectors) = &self.begins.state else { return Err(Fate::NoSa) };
         let number = lock(numbers).take()?;
         Ok((number, vectors.wrapping_add(number)))
     }
 
     /// Finds the whole number of a packet that has arrived.
     pub(crate) fn number_of(&self, low: u32) -> Result<u64, Fate> {
-        let State::In(window) = &self.state else { return Err(Fate::NoSa) };
+        let State::In(window) = &self.begins.state else { return Err(Fate::NoSa) };
         lock(window).number_of(low)
     }
 
     /// Takes the number of an authentic packet.
     pub(crate) fn accept(&self, number: u64) -> Result<(), Fate> {
-        let State::In(window) = &self.state else { return Err(Fate::NoSa) };
+        let State::In(window) = &self.begins.state else { return Err(Fate::NoSa) };
         lock(window).take(number)
     }
 }

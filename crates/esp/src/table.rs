@@ -137,13 +137,20 @@ impl Table {
     /// # Errors
     /// [`Fate::Malformed`], [`Fate::NoSa`].
     pub fn for_leaving(&self, packet: &[u8]) -> Result<&Arc<Sa>, Fate> {
-        let flow = Flow::read(packet)?;
+        self.for_flow(&Flow::read(packet)?)
+    }
+
+    /// Finds the association for an inner packet that leaves, as [`Table::for_leaving`].
+    ///
+    /// # Errors
+    /// [`Fate::NoSa`], [`Fate::Policy`].
+    pub fn for_flow(&self, flow: &Flow) -> Result<&Arc<Sa>, Fate> {
         let mut template = None;
         if self.has_policies(PolicyDirection::Out) {
-            let policy = self.policy(PolicyDirection::Out, &flow).ok_or(Fate::NoSa)?;
+            let policy = self.policy(PolicyDirection::Out, flow).ok_or(Fate::NoSa)?;
             template = Some(policy.template.as_ref().ok_or(Fate::Policy)?);
         }
-        self.outbound.find(&flow, template).ok_or(Fate::NoSa)
+        self.outbound.find(flow, template).ok_or(Fate::NoSa)
     }
 
     /// Returns true if an inner packet may arrive by an association (RFC 4301 §5.2).

@@ -64,6 +64,14 @@ impl Task<'_> {
         }
     }
 
+    /// Takes the end of the operation.
+    fn take(&mut self, (result, tag): Outcome) {
+        self.result = result;
+        if result.is_ok() && self.makes_tag() {
+            self.set_tag(&tag);
+        }
+    }
+
     /// Returns true if the operation computes a tag.
     pub fn makes_tag(&self) -> bool {
         matches!(self.kind, Kind::Seal | Kind::Mac)
@@ -72,6 +80,9 @@ impl Task<'_> {
 
 /// Executes all operations on this thread, in lanes wherever that pays.
 pub(crate) fn run_here(tasks: &mut [Task<'_>]) {
+    if let [task] = tasks {
+        return run_one(task);
+    }
     let mut operations = Vec::with_capacity(tasks.len());
     for task in tasks.iter_mut() {
         let Bound::Here(key) = task.key else {
@@ -84,24 +95,34 @@ pub(crate) fn run_here(tasks: &mut [Task<'_>]) {
         }
     }
     let ran = millstream::batch(&mut operations).is_ok();
-    let results: Vec<(Result<(), Fate>, [u8; MOST_TAG])> = operations
-        .iter()
-        .map(|operation| {
-            let mut tag = [0; MOST_TAG];
-            let len = operation.tag().len().min(MOST_TAG);
-            tag[..len].copy_from_slice(&operation.tag()[..len]);
-            let result = if ran { operation.result() } else { return (Err(Fate::Engine), tag) };
-            (result.map_err(fate), tag)
-        })
-        .collect();
+    let results: Vec<_> = operations.iter().map(|operation| outcome(operation, ran)).collect();
     drop(operations);
     let begun = tasks.iter_mut().filter(|task| task.result.is_ok());
-    for (task, (result, tag)) in begun.zip(results) {
-        task.result = result;
-        if result.is_ok() && task.makes_tag() {
-            task.set_tag(&tag);
-        }
+    for (task, outcome) in begun.zip(results) {
+        task.take(outcome);
     }
+}
+
+/// Executes one operation, without the lists of many.
+fn run_one(task: &mut Task<'_>) {
+    let Bound::Here(key) = task.key else { return task.result = Err(Fate::NoKey) };
+    let operation = operation(task.kind, key, &task.iv, &task.aad, task.data, &task.tag);
+    let Some(mut operation) = operation else { return task.result = Err(Fate::Engine) };
+    let ran = millstream::batch(std::slice::from_mut(&mut operation)).is_ok();
+    let outcome = outcome(&operation, ran);
+    drop(operation);
+    task.take(outcome);
+}
+
+/// The end of an operation: its result, and its tag in the first bytes.
+type Outcome = (Result<(), Fate>, [u8; MOST_TAG]);
+
+fn outcome(operation: &Operation<'_>, ran: bool) -> Outcome {
+    let mut tag = [0; MOST_TAG];
+    let len = operation.tag().len().min(MOST_TAG);
+    tag[..len].copy_from_slice(&operation.tag()[..len]);
+    let result = if ran { operation.result().map_err(fate) } else { Err(Fate::Engine) };
+    (result, tag)
 }
 
 fn fate(error: millstream::EngineError) -> Fate {

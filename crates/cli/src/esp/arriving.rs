@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use millstream_esp::Job;
+use millstream_esp::{Held, Job, Packet, Table};
 
 use super::plane::{BATCH, Plane};
 use super::sockets::{Arrived, Inbox, Socket};
@@ -35,24 +35,35 @@ pub(super) fn start(plane: &Arc<Plane>, socket: Arc<Socket>) -> io::Result<()> {
 fn carry(plane: &Arc<Plane>, socket: &Socket) {
     let receiver = plane.clone();
     let mut line = plane.workers.line(move |mut jobs: Vec<Job>| {
+        let table = receiver.table();
         let opened = jobs.iter_mut().filter_map(|job| {
-            job.finish(|sa, flow| receiver.table().admits(sa, flow)).ok()?;
+            job.finish(|sa, flow| table.admits(sa, flow)).ok()?;
             receiver.hear(job);
             Some(job.packet().data())
         });
-        let Written { refused, long } = receiver.tun.write(&opened.collect::<Vec<_>>());
+        let opened: Vec<_> = opened.collect();
+        drop(table);
+        let Written { refused, long } = receiver.tun.write(&opened);
         receiver.events.refused.fetch_add(refused, Ordering::Relaxed);
         receiver.events.long_in.fetch_add(long, Ordering::Relaxed);
         receiver.recycle(jobs.into_iter().map(Job::into_packet));
     });
     let mut inbox = Inbox::new();
-    let mut jobs = Vec::with_capacity(BATCH);
+    let (mut jobs, mut own) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     loop {
         let received = socket.receive(&mut inbox, |packets, arrived| {
             // An empty one is a packet, too. Those that came as one may have a shorter one behind them.
             let none = packets.is_empty().then_some(packets);
-            for data in none.into_iter().chain(packets.chunks(arrived.each)) {
-                jobs.extend(begin(plane, data, arrived));
+            let mut rest = none.into_iter().chain(packets.chunks(arrived.each)).peekable();
+            while rest.peek().is_some() {
+                // Not while packets are given out, which takes the table, too.
+                let (table, mut held) = (plane.table(), None);
+                while jobs.len() < BATCH
+                    && let Some(data) = rest.next()
+                {
+                    jobs.extend(begin(plane, (&table, &mut held), &mut own, data, arrived));
+                }
+                drop(table);
                 if jobs.len() == BATCH {
                     line.hand_in(replace(&mut jobs, Vec::with_capacity(BATCH)));
                 }
@@ -64,17 +75,26 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
             line.hand_in(replace(&mut jobs, Vec::with_capacity(BATCH)));
         }
         if is_quiet {
-            if received.is_err() || socket.wait().is_err() {
+            let waited = received.and_then(|_| socket.wait());
+            if waited.is_err() {
                 thread::sleep(PAUSE);
             }
             // One that is left would end each wait at once.
-            socket.too_big().iter().for_each(|message| plane.hear_too_big(message));
+            if waited.unwrap_or(true) {
+                socket.too_big().iter().for_each(|message| plane.hear_too_big(message));
+            }
         }
     }
 }
 
 /// Finds the association of a packet, and begins to open it.
-fn begin(plane: &Plane, data: &[u8], arrived: &Arrived) -> Option<Job> {
+fn begin(
+    plane: &Plane,
+    (table, last): (&Table, &mut Option<Arc<Held>>),
+    own: &mut Vec<Packet>,
+    data: &[u8],
+    arrived: &Arrived,
+) -> Option<Job> {
     let event = match data {
         _ if data == KEEPALIVE => Some(&plane.events.keepalives_in),
         _ if data.starts_with(&IKE) => Some(&plane.events.ike),
@@ -84,11 +104,14 @@ fn begin(plane: &Plane, data: &[u8], arrived: &Arrived) -> Option<Job> {
         event.fetch_add(1, Ordering::Relaxed);
         return None;
     }
-    let table = plane.table();
     let sa = table.for_arrived(data).inspect_err(|fate| plane.dropped.drop(*fate)).ok()?;
-    let mut packet = plane.buffer(data.len());
+    let held = match last {
+        Some(held) if Arc::ptr_eq(held.sa(), sa) => held,
+        _ => last.insert(Held::new(sa).inspect_err(|fate| sa.counters().drop(*fate)).ok()?),
+    };
+    let mut packet = plane.buffer(own, data.len());
     packet.room()[..data.len()].copy_from_slice(data);
     packet.set_len(data.len());
-    let job = Job::open(sa, packet, arrived.class, arrived.from);
+    let job = Job::open_held(held, packet, arrived.class, arrived.from);
     job.map_err(|(packet, _)| plane.recycle([packet])).ok()
 }

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use millstream_shm::{Listener, Socket};
 use rustix::net::{SocketFlags, accept_with};
@@ -122,18 +122,40 @@ fn serve(listener: &Listener, plane: &Arc<Plane>) {
 }
 
 fn attend(mut client: UnixStream, plane: &Arc<Plane>) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
     client.set_write_timeout(Some(PATIENCE))?;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
-    (&client).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    let answer = match std::str::from_utf8(&bytes) {
-        Ok(request) if bytes.len() as u64 <= MOST_BYTES => answer(request, plane),
+    let mut room = Zeroizing::new(vec![0; MOST_BYTES as usize + 1]);
+    let request = read(&client, &mut room, PATIENCE)?;
+    let answer = match std::str::from_utf8(request) {
+        Ok(request) if request.len() as u64 <= MOST_BYTES => answer(request, plane),
         _ => Err("the request is longer than a megabyte, or no text".to_owned()),
     };
     match answer {
         Ok(report) => write!(client, "ok\n{report}"),
         Err(why) => writeln!(client, "error {}", why.replace('\n', " ")),
     }
+}
+
+/// Reads up to the client's end of writing, or as much as there is room for.
+///
+/// # Errors
+/// The system's; `TimedOut` or `WouldBlock` when that takes longer than `patience` in all, however much came in between.
+fn read<'r>(mut client: &UnixStream, room: &'r mut [u8], patience: Duration) -> io::Result<&'r [u8]> {
+    let end = Instant::now() + patience;
+    let mut len = 0;
+    while len < room.len() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        client.set_read_timeout(Some(left))?;
+        match client.read(&mut room[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(&room[..len])
 }
 
 fn answer(request: &str, plane: &Arc<Plane>) -> Result<String, String> {
@@ -157,10 +179,34 @@ fn remove(plane: &Plane, spi: &str, destination: Option<IpAddr>) -> Result<Strin
         None => spi.parse(),
     };
     let number = number.map_err(|_| format!("{spi} is no SPI"))?;
-    let removed = plane.table_mut().remove(number, destination);
-    let sa = removed.ok_or_else(|| format!("there is no association {number:#010x}"))?;
-    plane.forget(&sa);
-    // Reserved numbers are lost if this fails, and nothing else.
-    let _ = sa.settle();
-    Ok(String::new())
+    match plane.remove(number, destination) {
+        true => Ok(String::new()),
+        false => Err(format!("there is no association {number:#010x}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_drips_has_no_more_time_than_others() {
+        let (client, server) = UnixStream::pair().unwrap();
+        (&client).write_all(b"show\n").unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(read(&server, &mut [0; 100], Duration::from_secs(10)).unwrap(), b"show\n");
+
+        let (mut client, server) = UnixStream::pair().unwrap();
+        // The thread ends when nobody has the other end any more.
+        let drips = thread::spawn(move || {
+            while client.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let patience = Duration::from_millis(100);
+        let error = read(&server, &mut [0; 1 << 20], patience).unwrap_err();
+        assert!([io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock].contains(&error.kind()), "{error}");
+        drop(server);
+        drips.join().unwrap();
+    }
 }

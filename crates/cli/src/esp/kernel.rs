@@ -280,12 +280,8 @@ impl Follower {
 
     fn remove(&mut self, id: KernelState) {
         self.states.remove(&id);
-        let removed = self.plane.table_mut().remove(id.spi, Some(id.destination));
-        if let Some(sa) = removed {
-            self.plane.forget(&sa);
-            // Reserved numbers are lost if this fails, and nothing else.
-            let _ = sa.settle();
-        }
+        // One that could not be made is not there.
+        self.plane.remove(id.spi, Some(id.destination));
     }
 
     fn forget_policy(&mut self, policy: &Policy, forwarded: bool) {

@@ -122,12 +122,17 @@ impl Plane {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a buffer for a packet of this length.
-    pub(super) fn buffer(&self, len: usize) -> Packet {
+    /// Returns a buffer for a packet of this length. `own` has buffers of the caller, and gets more of those that all threads share when it has none.
+    pub(super) fn buffer(&self, own: &mut Vec<Packet>, len: usize) -> Packet {
         if len > USUAL {
             return Packet::with_room(len);
         }
-        lock(&self.buffers).pop().unwrap_or_else(|| Packet::with_room(USUAL))
+        if own.is_empty() {
+            let mut buffers = lock(&self.buffers);
+            let rest = buffers.len().saturating_sub(BATCH);
+            own.extend(buffers.drain(rest..));
+        }
+        own.pop().unwrap_or_else(|| Packet::with_room(USUAL))
     }
 
     /// Takes buffers back.
@@ -219,8 +224,24 @@ impl Plane {
         }
     }
 
+    /// Removes the association with this SPI, and this destination where one is named. Returns false if there is none.
+    pub(super) fn remove(&self, spi: u32, destination: Option<IpAddr>) -> bool {
+        let mut table = self.table_mut();
+        let Some(sa) = table.remove(spi, destination) else { return false };
+        // While the table is held nobody can add another association with this key, whose numbers begin where the record says. Reserved
+        // numbers are lost if this fails, and nothing else.
+        let _ = sa.settle();
+        drop(table);
+        self.forget(&sa);
+        if sa.direction() == Direction::In {
+            // One that is added with the same key accepts nothing of this again. If this fails the next look at records tries again.
+            let _ = self.write_records();
+        }
+        true
+    }
+
     /// Forgets where a peer is when the last association that heard from it was removed.
-    pub(super) fn forget(&self, removed: &Sa) {
+    fn forget(&self, removed: &Sa) {
         let Some(moved) = self.moved.as_ref().filter(|_| removed.direction() == Direction::In) else {
             return;
         };

@@ -100,7 +100,7 @@ impl Tun {
     /// # Errors
     /// The system's.
     pub(super) fn wait(&self) -> io::Result<()> {
-        wait(self.file.as_fd())
+        wait(self.file.as_fd()).map(|_| ())
     }
 
     /// Reads a packet, which may stand for many; none if there is none now.
@@ -150,13 +150,14 @@ impl Tun {
     }
 }
 
-/// Waits until a descriptor can be read.
+/// Waits until a descriptor can be read, and returns true if it has an error to tell.
 ///
 /// # Errors
 /// The system's.
-pub(super) fn wait(descriptor: BorrowedFd<'_>) -> io::Result<()> {
-    match poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], None) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+pub(super) fn wait(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    match poll(&mut polled, None) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(polled[0].revents().contains(PollFlags::ERR)),
         Err(error) => Err(error.into()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -64,9 +65,9 @@ fn look_at_service(plane: &Plane) {
     }
 }
 
-/// The associations in UDP that have sent nothing for a while.
+/// The associations in UDP by their SPI and destination: how many packets each has sent, and since when it has sent no more.
 #[derive(Default)]
-struct Quiet(HashMap<u32, (u64, Instant)>);
+struct Quiet(HashMap<(u32, IpAddr), (u64, Instant)>);
 
 impl Quiet {
     /// Sends a keep-alive for each that was quiet for so long (RFC 3948 §4).
@@ -77,9 +78,11 @@ impl Quiet {
         let mut now = HashMap::new();
         for sa in in_udp {
             let packets = sa.counters().packets();
+            // Two peers may have chosen the same SPI.
+            let key = (sa.facts().spi, sa.facts().destination);
             let (_, mut since) = self
                 .0
-                .get(&sa.facts().spi)
+                .get(&key)
                 .copied()
                 .filter(|(before, _)| *before == packets)
                 .unwrap_or((packets, Instant::now()));
@@ -88,7 +91,7 @@ impl Quiet {
                 plane.events.keepalives_out.fetch_add(1, Ordering::Relaxed);
                 since = Instant::now();
             }
-            now.insert(sa.facts().spi, (packets, since));
+            now.insert(key, (packets, since));
         }
         self.0 = now;
     }

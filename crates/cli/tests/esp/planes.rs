@@ -145,6 +145,31 @@ ls a.sock; kill -TERM $A; wait $A; ! ls a.sock 2>/dev/null
     assert_eq!(number(again, "in", "number"), number(after, "in", "number"));
 }
 
+/// Peers choose the SPI of what they receive, so two may have chosen the same one. Each is kept awake, however much the other one was sent.
+#[test]
+fn peers_with_one_spi_get_keep_alives_each() {
+    let place = Place::new();
+    let other = pair(2, GCM, &format!("{IN_UDP}\n sel src 0.0.0.0/0 dst 10.9.0.0/16"));
+    let (towards, _back) = other.split_once("src 192.0.2.2").unwrap();
+    // Another peer, with another key.
+    let other = towards.replace("dst 192.0.2.2", "dst 192.0.2.3").replace("0xc0de0201", "0xc0de0101");
+    place.key("sa.conf", pair(1, GCM, IN_UDP));
+    place.key("two.conf", pair(1, GCM, IN_UDP) + &other);
+    let script = r#"
+through 1 ''
+count() { show $1 | tr -d ' \n' | sed 's/.*"keepalives":{"in":\([0-9]*\),"out":\([0-9]*\)}.*/\'$2/; }
+# This end counts those for both, and the other end its own; one may be under way.
+until [ $(count a 2) -gt $(($(count b 1) + 1)) ] && [ $(count b 1) -gt 0 ]; do sleep 0.1; done
+show a
+"#;
+    let options = ["", "--keepalive 1"];
+    let test = "peers_with_one_spi_get_keep_alives_each";
+    let Some(out) = run(test, &place, options, "SA_A=two.conf", script) else { return };
+    let report = &reports(&out)[0];
+    let sealing = report["associations"].as_array().unwrap().iter().filter(|sa| sa["direction"] == "out");
+    assert_eq!(sealing.map(|sa| &sa["spi"]).collect::<Vec<_>>(), ["0xc0de0101"; 2], "{report:#}");
+}
+
 /// Replayed, forged, cut, oversized and unknown packets from the wire are counted, each where it belongs, and dropped.
 #[test]
 fn packets_that_are_none_are_counted_and_dropped() {
