@@ -1,6 +1,7 @@
 //! nginx serves files to curl: many at once, from several workers, through a reload and the death of a worker.
 
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 use millstream_tests::{
@@ -94,6 +95,30 @@ fn ml_kem_with_the_systems() {
     server.counted().require("x25519-ml-kem-768", 1, 64).require("p384-ml-kem-1024", 1, 80);
 }
 
+/// Chromium offers X25519MLKEM768 by itself. nginx takes nothing else, and signs with a key in the service.
+#[test]
+fn long_chromium_and_ml_kem() {
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let server = Side::new(&place, "server", Provider::Isolated(&service));
+    let www = place.make("www");
+    // The page has an icon, so that Chromium asks for no file that is not there.
+    place.write("www/page.html", "<link rel=icon href='data:,'><p>from the server</p>");
+    let lines = format!("root {}; ssl_ecdh_curve X25519MLKEM768;", www.display());
+    let nginx = Nginx::start(&place, &server, &OpenSsl::system(), 1, &lines);
+    let before = server.counted();
+    let mut chromium = Command::new(program("chromium"));
+    // The certificate is self-signed, and root has no sandbox of Chromium's.
+    chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]);
+    chromium.args(["--ignore-certificate-errors", "--dump-dom"]);
+    chromium.arg(format!("--user-data-dir={}", place.path("profile").display())).arg(nginx.url("page.html"));
+    let shown = run(chromium.env("HOME", place.folder()), b"").text();
+    assert!(shown.contains("<p>from the server</p>"), "{shown}");
+    nginx.finish();
+    assert_eq!(before.of("x25519-ml-kem-768"), (0, 0));
+    server.counted().require_local("x25519-ml-kem-768", 1, 64).require_isolated("ecdsa-p256", 1, 0);
+}
+
 /// The configuration is read again and again while files are served, and workers are killed.
 fn reload_and_kill(openssl: &OpenSsl) {
     let place = Place::new();
@@ -161,7 +186,7 @@ fn counts_nothing_without_the_provider() {
 /// nginx must be linked with OpenSSL according to `ldd`.
 #[test]
 fn nginx_is_linked_with_openssl() {
-    let out = run(std::process::Command::new(program("ldd")).arg(Path::new(&program("nginx"))), b"").text();
+    let out = run(Command::new(program("ldd")).arg(Path::new(&program("nginx"))), b"").text();
     assert!(out.contains("libssl.so.3"), "{out}");
 }
 

@@ -265,13 +265,13 @@ macro_rules! every_algorithm {
             }
             private_keys {
                 Ed25519 = ed25519::PrivateKey as Inline {
-                    facts { cost: 40, each: 4_000, alone: 30_000 }
+                    facts { cost: 40, each: 2_500, alone: 11_000 }
                     new new
                     keys [32]
                     gives { Sign: 64, Agree: 0, PublicKey: 32, Decrypt: 0 }
                 }
                 X25519 = x25519::PrivateKey as Inline {
-                    facts { cost: 1, each: 6_000, alone: 40_000 }
+                    facts { cost: 1, each: 5_500, alone: 36_000 }
                     new new
                     keys [32]
                     gives { Sign: 0, Agree: 32, PublicKey: 32, Decrypt: 0 }
@@ -286,17 +286,17 @@ macro_rules! every_algorithm {
             }
             curves {
                 P256 {
-                    facts { cost: 1, each: 8_000, alone: 60_000 }
+                    facts { cost: 1, each: 8_000, alone: 30_000 }
                     keys [32]
                     gives { Sign: 64, Agree: 32, PublicKey: 65, Decrypt: 0 }
                 }
                 P384 {
-                    facts { cost: 1, each: 250_000, alone: 250_000 }
+                    facts { cost: 1, each: 37_000, alone: 76_000 }
                     keys [48]
                     gives { Sign: 96, Agree: 48, PublicKey: 97, Decrypt: 0 }
                 }
                 P521 {
-                    facts { cost: 1, each: 400_000, alone: 400_000 }
+                    facts { cost: 1, each: 110_000, alone: 158_000 }
                     keys [66]
                     gives { Sign: 132, Agree: 66, PublicKey: 133, Decrypt: 0 }
                 }

@@ -50,11 +50,19 @@ impl Turns {
     fn quantum(self) -> i64 {
         QUANTUM * (self.shared as i64 / Turns::default().shared as i64).max(1)
     }
+
+    /// Returns the most that a queue has saved up when it gets back what it was charged too much for the words of a turn. Operations with keys are charged several
+    /// times too much where they go side by side, and all of that comes back. Where turns are short, a queue does not take so much at once.
+    #[inline]
+    pub(crate) fn most_back(self, weight: u32, charged: i64) -> i64 {
+        let most = self.quantum() * i64::from(weight);
+        if self.group > 0 { most.max(charged) } else { most }
+    }
 }
 
 /// The bounds of an accelerator's turns, and the bill of the present one.
 pub(crate) struct Bounds {
-    turns: Turns,
+    pub(crate) turns: Turns,
     /// Counts nanoseconds.
     pub(crate) clock: Box<dyn FnMut() -> u64 + Send>,
     pub(crate) costs: Costs,
@@ -126,16 +134,39 @@ impl Bounds {
 #[derive(Default)]
 pub(crate) struct Bill {
     /// Charges for words that are held until lanes are full.
-    pub(crate) held: Vec<(u32, i64)>,
+    held: Charges,
     /// Charges for words that this turn executes.
-    pub(crate) turn: Vec<(u32, i64)>,
+    pub(crate) turn: Charges,
+    /// The nanoseconds that the words of this turn took that outlast turns.
+    pub(crate) outlasting_took: u64,
+}
+
+/// Charges by queue. Words that outlast turns are executed after the others, and their time is measured apart: so whoever has small words in the same turn does
+/// not pay for what the table says wrong about them.
+#[derive(Default)]
+pub(crate) struct Charges {
+    pub(crate) outlasting: Vec<(u32, i64)>,
+    pub(crate) others: Vec<(u32, i64)>,
+}
+
+impl Charges {
+    fn both(&mut self) -> [&mut Vec<(u32, i64)>; 2] {
+        [&mut self.outlasting, &mut self.others]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outlasting.is_empty() && self.others.is_empty()
+    }
 }
 
 impl Bill {
-    /// Charges a queue for words that were taken from it: so much for those that are held, and so much for others.
+    /// Charges a queue for words that were taken from it: so much for those that are held, so much of that for those that outlast turns, and so much for what is
+    /// not held.
     #[inline]
-    pub(crate) fn add(&mut self, queue: u32, held: i64, others: i64) {
-        for (list, cost) in [(&mut self.held, held), (&mut self.turn, others)] {
+    pub(crate) fn add(&mut self, queue: u32, held: i64, outlasting: i64, others: i64) {
+        let Bill { held: of_held, turn, .. } = self;
+        let lists = [&mut of_held.outlasting, &mut of_held.others, &mut turn.others];
+        for (list, cost) in lists.into_iter().zip([outlasting, held - outlasting, others]) {
             if cost > 0 {
                 list.push((queue, cost));
             }
@@ -145,12 +176,28 @@ impl Bill {
     /// Moves the charges for held words to this turn, which executes them.
     #[inline]
     pub(crate) fn executed(&mut self) {
-        self.turn.append(&mut self.held);
+        for (to, from) in self.turn.both().into_iter().zip(self.held.both()) {
+            to.append(from);
+        }
+    }
+
+    /// Forgets the charges of this turn, which nobody settles.
+    pub(crate) fn clear(&mut self) {
+        self.turn.both().into_iter().for_each(Vec::clear);
+        self.outlasting_took = 0;
+    }
+
+    /// Returns true when no words are held that were charged for.
+    #[cfg(test)]
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.held.is_empty()
     }
 
     /// Forgets the charges of a queue that is gone.
     pub(crate) fn forget(&mut self, queue: usize) {
-        self.held.retain(|(of, _)| *of as usize != queue);
+        for list in self.held.both() {
+            list.retain(|(of, _)| *of as usize != queue);
+        }
     }
 }
 

@@ -89,6 +89,12 @@ const LATTICES_END: u8 = Algorithm::MlDsa87 as u8;
 const SLH_DSA_BEGIN: u8 = Algorithm::SlhDsaSha2_128s as u8;
 const SLH_DSA_END: u8 = Algorithm::SlhDsaShake256f as u8;
 
+/// Returns true for a word that takes longer than a turn by itself: a signature on hashes.
+#[inline(always)]
+pub(crate) fn outlasts_turns(word: &ControlWord) -> bool {
+    word.opcode == SIGN && matches!(word.algorithm, SLH_DSA_BEGIN..=SLH_DSA_END)
+}
+
 /// Returns the cost of an operation of RSA beside [`WORD_COST`]: the cube of the modulus's bytes, of which the word has at least as many for the
 /// result or the public key. A word that has fewer is refused.
 #[cold]

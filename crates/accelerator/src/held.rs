@@ -2,6 +2,7 @@
 
 use millstream_cwq::ControlWord;
 
+use crate::cost::outlasts_turns;
 use crate::grant::Grant;
 use crate::slab::Slab;
 
@@ -31,6 +32,12 @@ impl HeldWord {
     #[inline(always)]
     pub(crate) fn is_like(&self, other: &HeldWord) -> bool {
         self.words[0] == other.words[0] && self.grant == other.grant
+    }
+
+    /// Returns true for a word that takes longer than a turn by itself.
+    #[inline]
+    pub(crate) fn outlasts_turns(&self) -> bool {
+        outlasts_turns(&self.word())
     }
 
     #[inline(always)]

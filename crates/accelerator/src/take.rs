@@ -10,9 +10,10 @@ use crate::alike::Alike;
 use crate::arena::Arena;
 use crate::bounds::{Bounds, Limits};
 use crate::check::gathered_len;
-use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_at_once, is_keyed_piece};
+use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_at_once, is_keyed_piece, outlasts_turns};
 use crate::grant::Grant;
 use crate::held::HeldWord;
+use crate::jobs::FULL_LANES;
 use crate::long::{Long, Openings, Slice};
 use crate::queue::{AS_RECKONED, Queue};
 use crate::status::failed;
@@ -173,6 +174,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if queue.owed > 0 || !queue.long.is_empty() {
             defer_debts(queue, openings);
         }
+        visit.fills_lanes = limits.grouped && ready >= FULL_LANES;
         let offers = ready > 0 || !queue.long.is_empty();
         self.indebted |= offers && queue.deficit <= 0;
         if !queue.long.is_empty() {
@@ -239,11 +241,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 continue;
             }
             if limits.shared {
-                // Lanes may turn out to be empty, so the word is charged as one that is alone.
-                cost = cost.max(alone) * slow / AS_RECKONED;
+                cost = visit.in_advance(cost, alone) * slow / AS_RECKONED;
             }
             visit.charge(queue, cost);
             visit.held_cost += cost;
+            if outlasts_turns(&word) {
+                visit.outlasting_cost += cost;
+            }
             visit.taken_bytes += bytes;
             let mut cancelled = false;
             if is_cancel(&word) {
@@ -268,7 +272,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Ends a visit of a queue. Returns true when it was cut short.
     #[inline(always)]
     fn leave(&mut self, index: usize, visit: &Visit, offers: bool, limits: &Limits) -> bool {
-        let Visit { ended, refused, taken_cost, held_cost, taken_bytes, .. } = *visit;
+        let Visit { ended, refused, taken_cost, held_cost, outlasting_cost, taken_bytes, .. } = *visit;
         let Some(queue) = self.queues.at_mut(index) else { return false };
         if limits.shared && taken_cost > 0 {
             let left_some = queue.in_turn || queue.deficit <= 0 && queue.offers();
@@ -302,7 +306,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 if hurries {
                     bounds.hurry();
                 }
-                bounds.bill.add(index as u32, held_cost, taken_cost - held_cost);
+                bounds.bill.add(index as u32, held_cost, outlasting_cost, taken_cost - held_cost);
             }
         }
         cut_short

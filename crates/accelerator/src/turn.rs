@@ -14,9 +14,10 @@ use crate::arena::Arena;
 use crate::bounds::{Bounds, Limits, Turns};
 use crate::cost::{Costs, PER_NANOSECOND};
 use crate::grant::{GrantId, QueueId};
-use crate::held::MOST_HELD;
+use crate::held::{HeldWord, MOST_HELD};
 use crate::long::{self, Reserve};
-use crate::queue::QUANTUM;
+use crate::queue::Queue;
+use crate::slab::Slab;
 use crate::status::failed;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
@@ -75,7 +76,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if shared {
             self.settle(began);
         } else if let Some(bounds) = &mut self.bounds {
-            bounds.bill.turn.clear();
+            bounds.bill.clear();
         }
         self.ended.wrapping_sub(before)
     }
@@ -86,7 +87,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let before = self.ended;
         self.execute();
         if let Some(bounds) = &mut self.bounds {
-            bounds.bill.turn.clear();
+            bounds.bill.clear();
         }
         self.publish();
         self.ended.wrapping_sub(before)
@@ -122,14 +123,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             return;
         }
         let taken = (bounds.clock)().saturating_sub(began);
-        let measured = PER_NANOSECOND.saturating_mul(taken.min(1 << 40) as i64);
-        let total = bounds.bill.turn.iter().map(|(_, charged)| i128::from(*charged)).sum::<i128>();
-        for (index, charged) in bounds.bill.turn.drain(..) {
-            let Some(queue) = queues.at_mut(index as usize) else { continue };
-            let own = (i128::from(measured) * i128::from(charged) / total) as i64;
-            queue.learn(own, charged);
-            queue.deficit = (queue.deficit + charged - own).min(QUANTUM * i64::from(queue.weight));
-        }
+        let Bounds { bill, turns, .. } = &mut **bounds;
+        let apart = std::mem::take(&mut bill.outlasting_took).min(taken);
+        divide(queues, *turns, apart, &mut bill.turn.outlasting);
+        divide(queues, *turns, taken - apart, &mut bill.turn.others);
     }
 
     /// Executes what is held and posts the completions.
@@ -142,8 +139,22 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if let Some(bounds) = &mut self.bounds {
             bounds.bill.executed();
         }
-        let Accelerator { executor, grants, queues, held, .. } = self;
-        executor.run(self.features, grants, queues, held);
+        let Accelerator { executor, grants, queues, held, bounds, features, .. } = self;
+        let outlasting = match bounds {
+            Some(bounds) if !bounds.bill.turn.outlasting.is_empty() => bounds,
+            _ => {
+                executor.run(*features, grants, queues, held);
+                held.clear();
+                return;
+            }
+        };
+        // The sort keeps the order of others.
+        held.sort_by_key(HeldWord::outlasts_turns);
+        let (short, long) = held.split_at(held.partition_point(|held| !held.outlasts_turns()));
+        executor.run(*features, grants, queues, short);
+        let began = (outlasting.clock)();
+        executor.run(*features, grants, queues, long);
+        outlasting.bill.outlasting_took = (outlasting.clock)().saturating_sub(began);
         held.clear();
     }
 
@@ -213,6 +224,25 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 }
 
+/// Divides the nanoseconds that words took among the queues that they are from, in the proportions in which these were charged.
+fn divide<M: Deref<Target = [Word]>>(
+    queues: &mut Slab<Queue<M>>,
+    turns: Turns,
+    nanoseconds: u64,
+    charges: &mut Vec<(u32, i64)>,
+) {
+    let measured = PER_NANOSECOND.saturating_mul(nanoseconds.min(1 << 40) as i64);
+    let total = charges.iter().map(|(_, charged)| i128::from(*charged)).sum::<i128>();
+    for (index, charged) in charges.drain(..) {
+        let Some(queue) = queues.at_mut(index as usize) else { continue };
+        let own = (i128::from(measured) * i128::from(charged) / total) as i64;
+        queue.learn(own, charged);
+        // A share that is left of a turn that was cut short stays.
+        let most = turns.most_back(queue.weight, charged).max(queue.deficit);
+        queue.deficit = (queue.deficit + charged - own).min(most);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -225,6 +255,7 @@ mod tests {
     use crate::accelerator::FlushPolicy;
     use crate::arena::LocalArena;
     use crate::bounds::SHARED;
+    use crate::queue::QUANTUM;
 
     type Rings = Arc<[Word]>;
     type Own = Accelerator<LocalArena, Rings>;
@@ -338,6 +369,6 @@ mod tests {
             accelerator.step(20);
         }
         accelerator.remove_queue(early.0);
-        assert!(accelerator.bounds.as_ref().is_some_and(|bounds| bounds.bill.held.is_empty()));
+        assert!(accelerator.bounds.as_ref().is_some_and(|bounds| bounds.bill.holds_nothing()));
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Visit {
     pub(crate) room: usize,
     /// The number of long operations that the queue's grant may still begin.
     pub(crate) may_begin: usize,
+    /// True when the queue offers so many words that it fills the lanes of keys by itself.
+    pub(crate) fills_lanes: bool,
     /// Words that asked for nothing, and have completed.
     pub(crate) ended: usize,
     /// Words that completed in another way without being held, and those that were cancelled.
@@ -32,6 +34,8 @@ pub(crate) struct Visit {
     pub(crate) taken_cost: i64,
     /// The part of it that is for held words.
     pub(crate) held_cost: i64,
+    /// The part of that for words that outlast turns.
+    pub(crate) outlasting_cost: i64,
     pub(crate) taken_bytes: i64,
 }
 
@@ -47,6 +51,13 @@ impl Visit {
     #[inline(always)]
     pub(crate) fn may_not_begin<M>(&self, queue: &Queue<M>) -> bool {
         queue.under_way >= MOST_LONG || self.may_begin == 0
+    }
+
+    /// Returns the cost with which a word is charged before it is executed beside those of other grants. Lanes may turn out to be empty, so that is the cost of
+    /// a word that is alone, unless its queue has enough for them. Words of few kinds go to lanes of keys, so that few of these words are alone all the same.
+    #[inline(always)]
+    pub(crate) fn in_advance(&self, cost: i64, alone: i64) -> i64 {
+        if self.fills_lanes { cost } else { cost.max(alone) }
     }
 
     #[inline(always)]
@@ -145,8 +156,7 @@ impl Visit {
             trace::start(label, &alike.about(&words), tag);
             let mut cost = alike.cost(bytes);
             if shared {
-                // Lanes may turn out to be empty, so the word is charged as one that is alone.
-                cost = cost.max(alike.alone(bytes)) * slow / AS_RECKONED;
+                cost = self.in_advance(cost, alike.alone(bytes)) * slow / AS_RECKONED;
             }
             spent += cost;
             taken_bytes += bytes;

@@ -1,70 +1,29 @@
 //! ML-KEM and ML-DSA beside libcrux: random and extreme inputs, another one in each lane, on every row.
 #![cfg(target_arch = "x86_64")]
 
+mod lattices;
+
+use lattices::{Dsa, Kem, array};
 use libcrux_ml_dsa::{MLDSASignature, MLDSASigningKey, MLDSAVerificationKey};
 use millstream_cpu::Features;
-use millstream_publickey::mldsa::{self, ML_DSA_LANES, SignJob, VerifyJob};
-use millstream_publickey::mlkem::{self, DecapsulateJob, EncapsulateJob, KeyJob, ML_KEM_LANES, PublicKeyJob};
-use millstream_testkit::Random;
-
-/// Every lane of the widest kernel twice, and one more.
-const COUNT: usize = 17;
-/// Each lane meets each kind of input.
-const ROUNDS: usize = 17;
-
-/// Bytes of one of four kinds: none set, all set, one set, random ones.
-fn bytes(random: &mut Random, kind: usize, len: usize) -> Vec<u8> {
-    match kind % 4 {
-        0 => vec![0; len],
-        1 => vec![0xff; len],
-        2 => {
-            let mut bytes = vec![0; len];
-            bytes[random.below(len)] = 1 << random.below(8);
-            bytes
-        }
-        _ => {
-            let mut bytes = vec![0; len];
-            random.fill(&mut bytes);
-            bytes
-        }
-    }
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes.try_into().expect("its length is the array's")
-}
-
-type Pair<const SEED: usize> = fn([u8; SEED]) -> (Vec<u8>, Vec<u8>);
-type Encapsulate = fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>;
-type Sign = fn(&[u8], &[u8], &[u8], [u8; 32]) -> Vec<u8>;
-type Verify = fn(&[u8], &[u8], &[u8], &[u8]) -> bool;
-
-/// The functions of libcrux for one set of ML-KEM.
-struct Kem {
-    set: mlkem::Set,
-    /// Returns the private and the public key of a seed.
-    generate: Pair<64>,
-    /// Returns the ciphertext and the secret, nothing for a public key that is refused.
-    encapsulate: Encapsulate,
-    decapsulate: fn(&[u8], &[u8]) -> [u8; 32],
-}
+use millstream_publickey::{self as publickey, mldsa, mlkem};
 
 macro_rules! kem {
     ($set:ident, $module:ident) => {
         Kem {
             set: mlkem::Set::$set,
-            generate: |seed| {
+            generate: &|seed| {
                 let pair = libcrux_ml_kem::$module::generate_key_pair(seed);
                 (pair.sk().to_vec(), pair.pk().to_vec())
             },
-            encapsulate: |public, message| {
+            encapsulate: &|public, message| {
                 let public = public.try_into().expect("its length is right");
                 libcrux_ml_kem::$module::validate_public_key(&public).then(|| {
                     let (sent, secret) = libcrux_ml_kem::$module::encapsulate(&public, message);
                     (sent.as_slice().to_vec(), secret)
                 })
             },
-            decapsulate: |private, sent| {
+            decapsulate: &|private, sent| {
                 let (private, sent) =
                     (private.try_into().expect("its length"), sent.try_into().expect("its length"));
                 libcrux_ml_kem::$module::decapsulate(&private, &sent)
@@ -75,111 +34,25 @@ macro_rules! kem {
 
 const KEMS: [Kem; 3] = [kem!(MlKem512, mlkem512), kem!(MlKem768, mlkem768), kem!(MlKem1024, mlkem1024)];
 
-/// A public key of one kind: one that belongs to a seed, or such with numbers of which all are the least, the greatest, or one beyond.
-fn public_key(random: &mut Random, kind: usize, right: &[u8]) -> Vec<u8> {
-    let mut key = right.to_vec();
-    let numbers = key.len() - 32;
-    let three: [u8; 3] = match kind % 5 {
-        // Two numbers of 3328, the greatest.
-        0 => [0x00, 0x0d, 0xd0],
-        1 => [0; 3],
-        2 => {
-            // One number of 3329, which is refused.
-            let at = 3 * random.below(numbers / 3);
-            key[at..at + 3].copy_from_slice(&[0x01, 0x0d, 0x00]);
-            return key;
-        }
-        _ => return key,
-    };
-    key[..numbers].chunks_mut(3).for_each(|chunk| chunk.copy_from_slice(&three));
-    key
-}
-
 #[test]
 fn ml_kem_in_every_lane() {
-    let features = Features::hardware();
-    let mut random = Random::new(24);
-    for Kem { set, generate, encapsulate, decapsulate } in KEMS {
-        let mut refused = 0;
-        for round in 0..ROUNDS {
-            let seeds: Vec<[u8; 64]> =
-                (0..COUNT).map(|i| array(&bytes(&mut random, round + i, 64))).collect();
-            let expected: Vec<_> = seeds.iter().map(|seed| generate(*seed)).collect();
-            let messages: Vec<[u8; 32]> =
-                (0..COUNT).map(|i| array(&bytes(&mut random, round / 4 + i, 32))).collect();
-            let publics: Vec<_> = expected
-                .iter()
-                .enumerate()
-                .map(|(i, (_, right))| public_key(&mut random, round + i, right))
-                .collect();
-            let sent: Vec<_> = publics.iter().zip(&messages).map(|(key, m)| encapsulate(key, *m)).collect();
-            // The ciphertexts are those that were sent to the key, or to a changed one, or other bytes.
-            let ciphertexts: Vec<Vec<u8>> = (0..COUNT)
-                .map(|i| match &sent[i] {
-                    Some((sent, _)) if i % 3 > 0 => sent.clone(),
-                    _ => bytes(&mut random, round + i / 3, set.ciphertext_len()),
-                })
-                .collect();
-            for kernel in ML_KEM_LANES.available(features) {
-                let lanes = mlkem::Lanes::with_kernel(kernel, features);
-                let mut jobs: Vec<_> = seeds.iter().map(|seed| KeyJob::new(set, seed)).collect();
-                lanes.keys(&mut jobs);
-                let keys: Vec<_> = jobs.into_iter().map(|job| job.key.expect("the job has run")).collect();
-                for (i, key) in keys.iter().enumerate() {
-                    let ours = (key.to_expanded().to_vec(), key.public_key().as_bytes().to_vec());
-                    assert!(ours == expected[i], "{set} in {lanes:?}: key {i} of round {round}");
-                }
-                let mut jobs: Vec<_> = publics.iter().map(|key| PublicKeyJob::new(set, key)).collect();
-                lanes.public_keys(&mut jobs);
-                let taken: Vec<_> =
-                    jobs.into_iter().map(|job| job.key.expect("the job has run").ok()).collect();
-                let mut jobs = Vec::new();
-                for i in 0..COUNT {
-                    assert_eq!(taken[i].is_some(), sent[i].is_some(), "{set} in {lanes:?}: public key {i}");
-                    jobs.extend(taken[i].as_ref().map(|key| EncapsulateJob::new(key, &messages[i])));
-                    refused += usize::from(taken[i].is_none());
-                }
-                lanes.encapsulate(&mut jobs);
-                let ours = jobs.into_iter().map(|job| job.result.expect("the job has run"));
-                for ((ciphertext, secret), theirs) in ours.zip(sent.iter().flatten()) {
-                    assert!(ciphertext == theirs.0 && *secret.as_bytes() == theirs.1, "{set} in {lanes:?}");
-                }
-                let mut jobs: Vec<_> =
-                    keys.iter().zip(&ciphertexts).map(|(key, sent)| DecapsulateJob::new(key, sent)).collect();
-                lanes.decapsulate(&mut jobs);
-                for (i, job) in jobs.into_iter().enumerate() {
-                    let secret = job.secret.expect("the job has run").expect("its length is right");
-                    let theirs = decapsulate(&expected[i].0, &ciphertexts[i]);
-                    assert!(*secret.as_bytes() == theirs, "{set} in {lanes:?}: secret {i} of round {round}");
-                }
-            }
-        }
-        assert!(refused > ROUNDS, "{set}: {refused} public keys were refused");
-    }
-}
-
-/// The functions of libcrux for one set of ML-DSA.
-struct Dsa {
-    set: mldsa::Set,
-    generate: Pair<32>,
-    sign: Sign,
-    verify: Verify,
+    KEMS.iter().for_each(Kem::compare_in_every_lane);
 }
 
 macro_rules! dsa {
     ($set:ident, $module:ident) => {
         Dsa {
             set: mldsa::Set::$set,
-            generate: |seed| {
+            generate: &|seed| {
                 let pair = libcrux_ml_dsa::$module::generate_key_pair(seed);
                 (pair.signing_key.as_slice().to_vec(), pair.verification_key.as_slice().to_vec())
             },
-            sign: |private, message, context, randomness| {
+            sign: &|private, message, context, randomness| {
                 let key = MLDSASigningKey::new(array(private));
                 let signature = libcrux_ml_dsa::$module::sign(&key, message, context, randomness);
                 signature.unwrap_or_else(|e| panic!("libcrux: {e:?}")).as_slice().to_vec()
             },
-            verify: |public, message, context, signature| {
+            verify: &|public, message, context, signature| {
                 let (key, signature) =
                     (MLDSAVerificationKey::new(array(public)), MLDSASignature::new(array(signature)));
                 libcrux_ml_dsa::$module::verify(&key, message, context, &signature).is_ok()
@@ -192,68 +65,5 @@ const DSAS: [Dsa; 3] = [dsa!(MlDsa44, ml_dsa_44), dsa!(MlDsa65, ml_dsa_65), dsa!
 
 #[test]
 fn ml_dsa_in_every_lane() {
-    let features = Features::hardware();
-    let mut random = Random::new(25);
-    for Dsa { set, generate, sign, verify } in DSAS {
-        let mut refused = 0;
-        for round in 0..4 {
-            let seeds: Vec<[u8; 32]> =
-                (0..COUNT).map(|i| array(&bytes(&mut random, round + i, 32))).collect();
-            let expected: Vec<_> = seeds.iter().map(|seed| generate(*seed)).collect();
-            // Messages and contexts of other lengths in each lane: across the blocks of SHAKE256.
-            let messages: Vec<_> =
-                (0..COUNT).map(|i| bytes(&mut random, i + round, 1 + 17 * i * (round + 1))).collect();
-            let contexts: Vec<_> =
-                (0..COUNT).map(|i| bytes(&mut random, i, 255 * (i % 3) / 2 + 1)[1..].to_vec()).collect();
-            let randomness: Vec<[u8; 32]> =
-                (0..COUNT).map(|i| array(&bytes(&mut random, i / 4 + round, 32))).collect();
-            let signatures: Vec<_> =
-                (0..COUNT).map(|i| sign(&expected[i].0, &messages[i], &contexts[i], randomness[i])).collect();
-            // Signatures to verify: right ones, changed ones, and other bytes.
-            let given: Vec<Vec<u8>> = (0..COUNT)
-                .map(|i| {
-                    let mut signature = signatures[i].clone();
-                    match (i + round) % 4 {
-                        0 => signature = bytes(&mut random, i / 4, signature.len()),
-                        1 => {
-                            let at = random.below(signature.len());
-                            signature[at] ^= 1 << random.below(8);
-                        }
-                        _ => {}
-                    }
-                    signature
-                })
-                .collect();
-            for kernel in ML_DSA_LANES.available(features) {
-                let lanes = mldsa::Lanes::with_kernel(kernel, features);
-                let mut jobs: Vec<_> = seeds.iter().map(|seed| mldsa::KeyJob::new(set, seed)).collect();
-                lanes.keys(&mut jobs);
-                let keys: Vec<_> = jobs.into_iter().map(|job| job.key.expect("the job has run")).collect();
-                for (i, key) in keys.iter().enumerate() {
-                    let ours = (key.to_expanded().to_vec(), key.public_key().as_bytes().to_vec());
-                    assert!(ours == expected[i], "{set} in {lanes:?}: key {i} of round {round}");
-                }
-                let scheme = |i: usize| mldsa::Scheme::Pure(&contexts[i]);
-                let mut jobs: Vec<_> = (0..COUNT)
-                    .map(|i| SignJob::new(&keys[i], scheme(i), &messages[i], &randomness[i]))
-                    .collect();
-                lanes.sign(&mut jobs);
-                for (i, job) in jobs.into_iter().enumerate() {
-                    let signature = job.signature.expect("the job has run").expect("a signature");
-                    assert!(signature == signatures[i], "{set} in {lanes:?}: signature {i} of round {round}");
-                }
-                let mut jobs: Vec<_> = (0..COUNT)
-                    .map(|i| VerifyJob::new(keys[i].public_key(), scheme(i), &messages[i], &given[i]))
-                    .collect();
-                lanes.verify(&mut jobs);
-                for (i, job) in jobs.into_iter().enumerate() {
-                    let verdict = job.verdict.expect("the job has run").is_ok();
-                    let theirs = verify(&expected[i].1, &messages[i], &contexts[i], &given[i]);
-                    assert_eq!(verdict, theirs, "{set} in {lanes:?}: verdict {i} of round {round}");
-                    refused += usize::from(!verdict);
-                }
-            }
-        }
-        assert!(refused >= 4 * COUNT / 3, "{set}: {refused} signatures were refused");
-    }
+    DSAS.iter().for_each(Dsa::compare_in_every_lane);
 }

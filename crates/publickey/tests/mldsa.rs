@@ -152,9 +152,7 @@ fn every_wrong_length_is_refused() {
         let set = key.set();
         let longest = set.expanded_key_len().max(set.signature_len()) + 3;
         let bytes = vec![0; longest];
-        let near = [32, set.expanded_key_len(), set.public_key_len(), set.signature_len()];
-        let lengths = near.into_iter().flat_map(|len| len - 1..=len + 1).chain((0..longest).step_by(97));
-        for len in lengths {
+        for len in 0..=longest {
             let bytes = &bytes[..len];
             let refused = |result: Result<(), Error>| matches!(result, Err(Error::Length { given, .. }) if given == len);
             let private = PrivateKey::new(features, set, bytes).map(|_| ());

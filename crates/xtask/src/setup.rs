@@ -93,6 +93,7 @@ const PACKAGES: &[Package] = &[
 const DEEP_PACKAGES: &[Package] = &[
     ("libtss2-dev", "the library of the TSS, by which the device secret of tokens is in a TPM"),
     ("apache2-bin", "a server that has its key in a token"),
+    ("chromium", "a browser that agrees on keys with ML-KEM"),
     ("janus", "a media server on libsrtp2"),
     ("gstreamer1.0-tools", "pipelines with SRTP, on libsrtp2"),
     ("gstreamer1.0-plugins-good", "RTP in them"),

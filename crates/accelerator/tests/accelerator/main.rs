@@ -16,6 +16,7 @@ mod queue;
 mod random;
 mod rules;
 mod schedule;
+mod shares;
 mod slices;
 mod soak;
 mod staged;

@@ -18,6 +18,7 @@ use super::control::{Control, Held};
 use super::grant::{Parts, Refused};
 use super::handover::{Arriving, Leaving, Step};
 use super::key_socket::KeySocket;
+use super::pace::SHORT;
 
 /// Added to the numbers of grants, the connection over which one moves.
 pub(super) const MOVES: u64 = 1 << 63;
@@ -30,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The time that all of a move may take on either side.
 const LIMIT: Duration = Duration::from_secs(8);
-/// The number of messages that go, or come, at a time.
+/// The number of messages that go, or come, at a time. Fewer come where they have keys that take long to expand: see [`SHORT`].
 const AT_ONCE: usize = 64;
 
 /// The progress of a move, on this side of it.
@@ -190,7 +191,13 @@ impl Control {
             Stage::Receiving(arrives) => {
                 for _ in 0..AT_ONCE {
                     match arrives.2.receive(&of.other)? {
-                        Step::Went => of.heard = now,
+                        Step::Went => {
+                            of.heard = Instant::now();
+                            // A key on hashes is expanded here. Others are answered before the next one.
+                            if of.heard - now >= SHORT {
+                                return Ok(());
+                            }
+                        }
                         Step::Waits if late => return Err(Refused::Peer(io::ErrorKind::TimedOut.into())),
                         Step::Waits => return Ok(()),
                         Step::Over => {

@@ -12,7 +12,7 @@ use millstream_cwq::Algorithm;
 const REST: u32 = 3;
 
 /// The time that needs no rest: a client's turn is over after less.
-const SHORT: Duration = Duration::from_millis(1);
+pub(super) const SHORT: Duration = Duration::from_millis(1);
 
 /// The time for which the next in the line is waited for. The library asks every 20 ms.
 const HELD: Duration = Duration::from_millis(100);

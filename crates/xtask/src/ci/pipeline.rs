@@ -44,6 +44,7 @@ pub const LONG: &[Long] = &[
     },
     Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
     Long { step: "programs", tests: "long_apache_", what: "Apache and curl with keys of a token" },
+    Long { step: "programs", tests: "long_chromium_", what: "Chromium and nginx with ML-KEM" },
     Long { step: "programs", tests: "long_janus_", what: "Janus on libsrtp2" },
     Long {
         step: "programs",
