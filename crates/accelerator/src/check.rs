@@ -563,13 +563,13 @@ fn no_overlap<const SHAPE: u64>(
     // One with a list went the other way.
     let source = checked.source.span().unwrap_or_default();
     let CheckedWord { destination, iv, aad, mac, reverse, makes_nonce, .. } = *checked;
-    // Clients mostly have the nonce and the tag in front of the output, in this order, so all of these lie apart, whether the nonce is read
-    // or written. The rest has to lie apart from all of them.
+    // Clients mostly have the nonce and the tag in front of the output, in this order, so these lie apart. The rest has to lie apart from
+    // the last two, and from a nonce that is written.
     let in_order = checked.opcode == Opcode::Aead
         && iv.end() <= u64::from(mac.at)
         && mac.end() <= u64::from(destination.at);
     let apart = if in_order {
-        let all = u64::from(iv.at)..destination.end();
+        let all = u64::from(if makes_nonce { iv.at } else { mac.at })..destination.end();
         source.is_outside(&all) & aad.is_outside(&all)
     } else if makes_nonce {
         false
