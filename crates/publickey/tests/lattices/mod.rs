@@ -35,14 +35,20 @@ pub fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("its length is the array's")
 }
 
+type Generate<'a, const SEED: usize> = &'a dyn Fn([u8; SEED]) -> (Vec<u8>, Vec<u8>);
+type Encapsulate<'a> = &'a dyn Fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>;
+type Decapsulate<'a> = &'a dyn Fn(&[u8], &[u8]) -> [u8; 32];
+type Sign<'a> = &'a dyn Fn(&[u8], &[u8], &[u8], [u8; 32]) -> Vec<u8>;
+type Verify<'a> = &'a dyn Fn(&[u8], &[u8], &[u8], &[u8]) -> bool;
+
 /// The functions of another library for one set of ML-KEM.
 pub struct Kem<'a> {
     pub set: mlkem::Set,
     /// Returns the private and the public key of a seed.
-    pub generate: &'a dyn Fn([u8; 64]) -> (Vec<u8>, Vec<u8>),
+    pub generate: Generate<'a, 64>,
     /// Returns the ciphertext and the secret, nothing for a public key that is refused.
-    pub encapsulate: &'a dyn Fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>,
-    pub decapsulate: &'a dyn Fn(&[u8], &[u8]) -> [u8; 32],
+    pub encapsulate: Encapsulate<'a>,
+    pub decapsulate: Decapsulate<'a>,
 }
 
 /// A public key of one kind: one that belongs to a seed, or such with numbers of which all are the least, the greatest, or one beyond.
@@ -133,11 +139,11 @@ impl Kem<'_> {
 pub struct Dsa<'a> {
     pub set: mldsa::Set,
     /// Returns the private and the public key of a seed.
-    pub generate: &'a dyn Fn([u8; 32]) -> (Vec<u8>, Vec<u8>),
+    pub generate: Generate<'a, 32>,
     /// Signs a message within a context, with random bytes.
-    pub sign: &'a dyn Fn(&[u8], &[u8], &[u8], [u8; 32]) -> Vec<u8>,
+    pub sign: Sign<'a>,
     /// Verifies the signature of a message within a context.
-    pub verify: &'a dyn Fn(&[u8], &[u8], &[u8], &[u8]) -> bool,
+    pub verify: Verify<'a>,
 }
 
 impl Dsa<'_> {
