@@ -36,6 +36,7 @@ pub struct Trial {
     what: String,
     keys: usize,
     parts: Vec<usize>,
+    rejects: bool,
     prepare: Option<Run>,
     run: Run,
 }
@@ -51,7 +52,15 @@ impl Trial {
         run: impl FnMut(&[u8], &mut [Part<'_>]) + 'static,
     ) -> Trial {
         let (what, parts) = (what.into(), parts.to_vec());
-        Trial { algorithm, kernel, what, keys, parts, prepare: None, run: Box::new(run) }
+        let run = Box::new(run);
+        Trial { algorithm, kernel, what, keys, parts, rejects: false, prepare: None, run }
+    }
+
+    /// Says that the operation draws public values until they fit, from a seed that the secrets give: its time tells of what is public.
+    #[must_use]
+    pub(crate) fn rejecting(mut self) -> Trial {
+        self.rejects = true;
+        self
     }
 
     /// Adds a preparation of the buffer that is not judged, such as sealing an object that is then opened.
@@ -74,6 +83,11 @@ impl Trial {
     /// Returns the operation, with the key's length.
     pub fn what(&self) -> &str {
         &self.what
+    }
+
+    /// Returns true where equal times can't be expected: the operation draws public values until they fit.
+    pub fn rejects(&self) -> bool {
+        self.rejects
     }
 
     /// Returns the bytes of the buffer. All of them are secret.

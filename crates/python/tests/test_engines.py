@@ -197,7 +197,6 @@ def test_spark(key_files, monkeypatch):
     assert all(row["name"] == row["theirs"] for row in rows)
 
 
-@pytest.mark.ray
 def test_ray(key_files):
     import ray
     from millstream import ray as columns

@@ -20,10 +20,11 @@ const PACKAGES: &[&str] = &[
     "pandas",
     "cryptography",
     "tink",
+    "ray[data]",
 ];
 
-/// The packages of the engines that take long to install and to start.
-const CLUSTERS: &[&str] = &["pyspark", "ray[data]"];
+/// The package of the engine that takes long to install and to start.
+const SPARK: &str = "pyspark";
 
 /// Builds the wheel, installs it in the environment, and runs the tests.
 ///
@@ -42,7 +43,7 @@ pub fn python(release: bool) -> Result<(), String> {
 pub fn clusters() -> Result<u64, String> {
     environment()?;
     wheel(false)?;
-    run(pip(CLUSTERS))?;
+    run(pip(&[SPARK]))?;
     let mut tests = pytest(Some("spark or ray or service"));
     tests.env("MILLSTREAM_TEST_SERVICE", service()?);
     let (lines, result) = run_keeping(tests);

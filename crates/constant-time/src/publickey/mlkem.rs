@@ -43,21 +43,24 @@ pub(super) fn one(row: Row) -> Option<Vec<Trial>> {
     let keccak = Keccak::new(row.features);
     let mut trials = Vec::new();
     for set in Set::ALL {
-        let mut trial = |what: &str, keys: usize, data: usize, run: Run| {
+        let trial = |what: &str, keys: usize, data: usize, run: Run| {
             let what = format!("{what} of {set}");
-            trials.push(Trial::new(row.algorithm, bound.kernel(), what, keys, &[data], run));
+            Trial::new(row.algorithm, bound.kernel(), what, keys, &[data], run)
         };
         let public = public(row.features, set);
-        trial(
-            "key pair",
-            SEED,
-            set.expanded_key_len(),
-            Box::new(move |seed, parts| {
-                let key = PrivateKey::with_kernels(bound, keccak, set, seed).expect("a seed");
-                parts[0].data.copy_from_slice(&key.to_expanded());
-            }),
+        trials.push(
+            trial(
+                "key pair",
+                SEED,
+                set.expanded_key_len(),
+                Box::new(move |seed, parts| {
+                    let key = PrivateKey::with_kernels(bound, keccak, set, seed).expect("a seed");
+                    parts[0].data.copy_from_slice(&key.to_expanded());
+                }),
+            )
+            .rejecting(),
         );
-        trial(
+        trials.push(trial(
             "encapsulation",
             MESSAGE,
             set.ciphertext_len(),
@@ -68,8 +71,8 @@ pub(super) fn one(row: Row) -> Option<Vec<Trial>> {
                 parts[0].data.copy_from_slice(&ciphertext);
                 parts[0].put(secret.as_bytes());
             }),
-        );
-        trial(
+        ));
+        trials.push(trial(
             "decapsulation",
             secret_len(set),
             set.ciphertext_len(),
@@ -79,7 +82,7 @@ pub(super) fn one(row: Row) -> Option<Vec<Trial>> {
                 let secret = key.decapsulate(parts[0].data).expect("as many bytes as there have to be");
                 parts[0].put(secret.as_bytes());
             }),
-        );
+        ));
     }
     Some(trials)
 }
@@ -105,7 +108,8 @@ pub(super) fn lanes(row: Row) -> Option<Vec<Trial>> {
                     part.data.copy_from_slice(&job.key.as_ref().expect("the job has run").to_expanded());
                 }
             }),
-        ),
+        )
+        .rejecting(),
         trial(
             "encapsulation",
             MESSAGE,
