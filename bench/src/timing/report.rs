@@ -43,7 +43,7 @@ impl Run<'_> {
     fn rows(&self) -> Vec<Row<'_>> {
         let rows = self.findings.chunk_by(|a, b| (a.algorithm, a.kernel) == (b.algorithm, b.kernel));
         rows.map(|trials| {
-            // Where a row has trials that can be judged, they are what is told of it.
+            // Trials that can be judged come before those that cannot.
             let key = |finding: &&Finding| (!finding.rejects, finding.differs, finding.t().abs());
             let worst = trials.iter().max_by(|a, b| key(a).partial_cmp(&key(b)).expect("numbers"));
             let worst = worst.expect("a chunk has a trial");
