@@ -62,6 +62,7 @@ const PUBLIC: &[(&str, &str, &str)] = &[
         "job.result == Err(Error::Authentication)",
         "whether a key was wrapped so is the answer",
     ),
+    ("engines/src/ff1/lanes.rs", "if !all {", "whether all digits are below the radix is the answer"),
     ("engines/src/ff1/mod.rs", "if too_large != 0", "whether all digits are below the radix is the answer"),
     (
         "engines/src/ff1/mod.rs",
