@@ -193,74 +193,36 @@ kinds! {
     }
 }
 
-#[inline(always)]
-fn gcm<'a>(
-    checked: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<GcmJob<'a>>,
-) -> Result<(), Status> {
-    let Some(AeadKey::AesGcm(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
-    let Operands { data, aad, iv, mac, .. } = operands;
-    let mut job = GcmJob::new(key, iv, aad, data.in_out()?);
-    if checked.reverse && !expect_gcm(&mut job, mac) {
-        return Err(Status::MacLength);
-    }
-    jobs.push(job);
-    Ok(())
-}
-
-#[inline(always)]
-fn chacha<'a>(
-    checked: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<ChaCha20Poly1305Job<'a>>,
-) -> Result<(), Status> {
-    let Some(AeadKey::ChaCha20Poly1305(key)) = keys.key.and_then(KeyRef::as_aead) else {
-        return Err(Status::Key);
+/// Declares the functions that add the jobs of AEADs.
+macro_rules! aeads {
+    ($($name:ident: $key:ident, $job:ident by $new:expr, $expect:expr;)+) => {
+        $(
+            #[inline(always)]
+            fn $name<'a>(
+                checked: &CheckedWord,
+                keys: WordKeys<'a>,
+                operands: Operands<'a>,
+                jobs: &mut Vec<$job<'a>>,
+            ) -> Result<(), Status> {
+                let Some(AeadKey::$key(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
+                let Operands { data, aad, iv, mac, .. } = operands;
+                let mut job: $job<'a> = $new(key, iv, aad, data.in_out()?);
+                if checked.reverse && !$expect(&mut job, mac) {
+                    return Err(Status::MacLength);
+                }
+                jobs.push(job);
+                Ok(())
+            }
+        )+
     };
-    let Operands { data, aad, iv, mac, .. } = operands;
-    let mut job = ChaCha20Poly1305Job::new(key, iv, aad, data.in_out()?);
-    if checked.reverse && !expect(&mut job.tag, mac) {
-        return Err(Status::MacLength);
-    }
-    jobs.push(job);
-    Ok(())
 }
-
-#[inline(always)]
-fn gcm_siv<'a>(
-    checked: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<KeyedGcmSivJob<'a>>,
-) -> Result<(), Status> {
-    let Some(AeadKey::AesGcmSiv(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
-    let Operands { data, aad, iv, mac, .. } = operands;
-    let mut job = GcmSivJob::new(iv, aad, data.in_out()?);
-    if checked.reverse && !expect(&mut job.tag, mac) {
-        return Err(Status::MacLength);
-    }
-    jobs.push(KeyedGcmSivJob { key, job });
-    Ok(())
-}
-
-#[inline(always)]
-fn siv<'a>(
-    checked: &CheckedWord,
-    keys: WordKeys<'a>,
-    operands: Operands<'a>,
-    jobs: &mut Vec<KeyedSivJob<'a>>,
-) -> Result<(), Status> {
-    let Some(AeadKey::AesSiv(key)) = keys.key.and_then(KeyRef::as_aead) else { return Err(Status::Key) };
-    let Operands { data, aad, iv, mac, .. } = operands;
-    let mut job = KeyedSivJob::new(key, iv, aad, data.in_out()?);
-    if checked.reverse && !expect(&mut job.tag, mac) {
-        return Err(Status::MacLength);
-    }
-    jobs.push(job);
-    Ok(())
+aeads! {
+    gcm: AesGcm, GcmJob by GcmJob::new, expect_gcm;
+    chacha: ChaCha20Poly1305, ChaCha20Poly1305Job by ChaCha20Poly1305Job::new, |job: &mut ChaCha20Poly1305Job<'_>, tag| expect(&mut job.tag, tag);
+    gcm_siv: AesGcmSiv, KeyedGcmSivJob by
+        |key, iv, aad, data| KeyedGcmSivJob { key, job: GcmSivJob::new(iv, aad, data) },
+        |job: &mut KeyedGcmSivJob<'_>, tag| expect(&mut job.job.tag, tag);
+    siv: AesSiv, KeyedSivJob by KeyedSivJob::new, |job: &mut KeyedSivJob<'_>, tag| expect(&mut job.tag, tag);
 }
 
 #[inline(always)]

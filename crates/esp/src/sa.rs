@@ -42,6 +42,7 @@ enum State {
 pub struct Sa {
     facts: Description,
     fingerprint: [u8; 16],
+    /// The state says it, too, from a line that changes with each packet.
     direction: Direction,
     begun: Instant,
     keys: RwLock<Option<Arc<Keys>>>,

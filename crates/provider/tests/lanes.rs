@@ -14,7 +14,7 @@ mod support;
 
 use std::ffi::CString;
 
-use lattices::{COUNT, Dsa, Kem, array, bytes};
+use lattices::{COUNT, Dsa, Kem, array, bytes, to_verify};
 use millstream::Features;
 use millstream::publickey::slhdsa::{Lanes, SLH_DSA, Scheme, Set};
 use millstream::publickey::{self, mldsa, mlkem, slhdsa};
@@ -125,21 +125,7 @@ fn slh_dsa_in_every_lane() {
         let signatures: Vec<_> = (0..COUNT)
             .map(|i| sign(&library, &theirs[i], &messages[i], &contexts[i], &randomness[i]))
             .collect();
-        // Signatures to verify: right ones, changed ones, and other bytes.
-        let given: Vec<_> = (0..COUNT)
-            .map(|i| {
-                let mut signature = signatures[i].clone();
-                match i % 4 {
-                    0 => signature = bytes(&mut random, i / 4, signature.len()),
-                    1 => {
-                        let at = random.below(signature.len());
-                        signature[at] ^= 1 << random.below(8);
-                    }
-                    _ => {}
-                }
-                signature
-            })
-            .collect();
+        let given = to_verify(&mut random, 0, &signatures);
         let verdicts: Vec<_> =
             (0..COUNT).map(|i| verify(&library, &theirs[i], &messages[i], &contexts[i], &given[i])).collect();
         assert_eq!(verdicts.iter().filter(|verdict| **verdict).count(), 8, "{set}");

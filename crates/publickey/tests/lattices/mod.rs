@@ -35,6 +35,23 @@ pub fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("its length is the array's")
 }
 
+/// Signatures to verify: right ones, changed ones, and other bytes.
+pub fn to_verify(random: &mut Random, round: usize, right: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let one = |(i, right): (usize, &Vec<u8>)| {
+        let mut signature = right.clone();
+        match (i + round) % 4 {
+            0 => signature = bytes(random, i / 4, signature.len()),
+            1 => {
+                let at = random.below(signature.len());
+                signature[at] ^= 1 << random.below(8);
+            }
+            _ => {}
+        }
+        signature
+    };
+    right.iter().enumerate().map(one).collect()
+}
+
 type Generate<'a, const SEED: usize> = &'a dyn Fn([u8; SEED]) -> (Vec<u8>, Vec<u8>);
 type Encapsulate<'a> = &'a dyn Fn(&[u8], [u8; 32]) -> Option<(Vec<u8>, [u8; 32])>;
 type Decapsulate<'a> = &'a dyn Fn(&[u8], &[u8]) -> [u8; 32];
@@ -166,21 +183,7 @@ impl Dsa<'_> {
                 (0..COUNT).map(|i| array(&bytes(&mut random, i / 4 + round, 32))).collect();
             let signatures: Vec<_> =
                 (0..COUNT).map(|i| sign(&expected[i].0, &messages[i], &contexts[i], randomness[i])).collect();
-            // Signatures to verify: right ones, changed ones, and other bytes.
-            let given: Vec<Vec<u8>> = (0..COUNT)
-                .map(|i| {
-                    let mut signature = signatures[i].clone();
-                    match (i + round) % 4 {
-                        0 => signature = bytes(&mut random, i / 4, signature.len()),
-                        1 => {
-                            let at = random.below(signature.len());
-                            signature[at] ^= 1 << random.below(8);
-                        }
-                        _ => {}
-                    }
-                    signature
-                })
-                .collect();
+            let given = to_verify(&mut random, round, &signatures);
             for kernel in ML_DSA_LANES.available(features) {
                 let lanes = mldsa::Lanes::with_kernel(kernel, features);
                 let mut jobs: Vec<_> = seeds.iter().map(|seed| mldsa::KeyJob::new(*set, seed)).collect();
