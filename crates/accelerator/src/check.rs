@@ -534,7 +534,10 @@ fn parameter_fits(checked: &CheckedWord) -> bool {
     let unused_bits = checked.parameter & 7;
     match checked.algorithm {
         Algorithm::AesFf1 => (2..=1 << 16).contains(&checked.parameter),
-        Algorithm::KasumiF8 => checked.parameter < 8 && (unused_bits == 0 || checked.source.len() > 0),
+        Algorithm::KasumiF8 => {
+            checked.parameter & !(ControlWord::ANY_START | 7) == 0
+                && (unused_bits == 0 || checked.source.len() > 0)
+        }
         Algorithm::KasumiF9 => {
             checked.parameter & !0x107 == 0 && (unused_bits == 0 || checked.source.len() > 0)
         }

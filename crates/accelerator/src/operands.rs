@@ -379,9 +379,8 @@ fn add_cipher<'a>(
         let direction = if checked.reverse { Direction::Decrypt } else { Direction::Encrypt };
         return sink.accept(format(key, direction, checked.parameter, iv, data));
     }
-    // The word says how many bits of F8's last byte have no meaning.
     if let Some(KeyRef::KasumiF8(key)) = keys.key {
-        return kasumi_f8(key, iv, data, (checked.parameter & 7) as usize, sink);
+        return kasumi_f8(key, iv, data, checked.parameter, sink);
     }
     let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
     let direction = if checked.reverse { Direction::Decrypt } else { Direction::Encrypt };

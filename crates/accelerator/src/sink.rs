@@ -1,5 +1,6 @@
 //! Checking the arguments of an operation, and handing its work to whoever keeps it.
 
+use millstream_cwq::ControlWord;
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
 use millstream_engines::fernet::{self, KeyedFernetJob};
 use millstream_engines::gcm::GcmJob;
@@ -88,14 +89,12 @@ macro_rules! cipher_works {
 }
 every_algorithm!(cipher_works);
 
-/// COUNT, BEARER and DIRECTION, with which F8 begins.
-pub(crate) type F8Start = (u32, u8, u8);
-
-/// Parses the start value of F8 (TS 35.201 §3.4): COUNT || BEARER || DIRECTION || 0...0.
+/// Parses the start value of F8 (TS 35.201 §3.4): COUNT || BEARER || DIRECTION || 0...0. With [`ControlWord::ANY_START`] in the word's
+/// parameter its end may be anything.
 #[inline(always)]
-pub(crate) fn f8_start(iv: &[u8]) -> Result<F8Start, Error> {
+pub(crate) fn f8_start(iv: &[u8], parameter: u32) -> Result<u64, Error> {
     let start = u64::from_be_bytes(kasumi_iv("kasumi-f8", iv)?);
-    if start & ((1 << 26) - 1) != 0 {
+    if parameter & ControlWord::ANY_START == 0 && start & ((1 << 26) - 1) != 0 {
         return Err(Error::Parameter {
             algorithm: "kasumi-f8",
             name: "IV",
@@ -103,7 +102,7 @@ pub(crate) fn f8_start(iv: &[u8]) -> Result<F8Start, Error> {
             takes: "COUNT, BEARER, DIRECTION and 26 bits of zeros",
         });
     }
-    Ok(((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1))
+    Ok(start)
 }
 
 /// Parses the start value of F9 (TS 35.201 §4.4): COUNT || FRESH.
@@ -118,21 +117,21 @@ fn kasumi_iv(algorithm: &'static str, iv: &[u8]) -> Result<[u8; 8], Error> {
     iv.try_into().map_err(|_| Error::NonceLength { algorithm, given: iv.len(), takes: "8 bytes" })
 }
 
-/// Makes the work of F8, which leaves out the last `unused` bits of the data.
+/// Makes the work of F8, whose parameter says how many of the data's last bits have no meaning.
 #[inline(always)]
 pub(crate) fn kasumi_f8<'a, S: Sink<'a>>(
     key: &'a kasumi::F8,
     iv: &[u8],
     data: InOut<'a>,
-    unused: usize,
+    parameter: u32,
     sink: S,
 ) -> S::Output {
-    let (count, bearer, direction) = match f8_start(iv) {
+    let start = match f8_start(iv, parameter) {
         Ok(start) => start,
         Err(error) => return sink.refuse(error),
     };
-    let bits = 8 * data.len() - unused;
-    sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
+    let bits = 8 * data.len() - (parameter & 7) as usize;
+    sink.accept(Work::KasumiF8(kasumi::F8Job::with_iv(key, start, data, bits)))
 }
 
 /// Returns the work of F9.

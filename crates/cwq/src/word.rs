@@ -55,7 +55,7 @@ impl Flags {
 /// | 44 | 2 | `key_len`: bytes of a key in the arena, at most [`ControlWord::MOST_KEY_BYTES`] |
 /// | 46 | 2 | `mac_key_len`: the same of `mac_key`; of RSA, ML-KEM, ML-DSA and SLH-DSA the bytes of the destination for a long result |
 /// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
-/// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9; of key pairs a [`Scheme`](crate::Scheme) |
+/// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9, bit 9 of F8 [`ControlWord::ANY_START`]; of key pairs a [`Scheme`](crate::Scheme) |
 /// | 56 | 8 | `tag`: the caller's, given back in the completion |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -142,6 +142,8 @@ impl ControlWord {
     pub const MOST_FORMAT_BYTES: u32 = 512;
     /// The most random bytes of one word, which is executed at once.
     pub const MOST_RANDOM_BYTES: u32 = 64 << 10;
+    /// Set in the parameter of KASUMI F8: the last 26 bits of the initialisation vector may be others than the zeros of TS 35.201 §3.4.
+    pub const ANY_START: u32 = 1 << 9;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.

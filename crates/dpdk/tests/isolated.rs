@@ -88,13 +88,15 @@ fn parts(row: &Row) -> Parts {
     // The end of a frame of KASUMI F9.
     span[111] = 0x60;
     let region = (16 * unit, 96 * unit);
-    let mut iv = vec![1; row.iv.max.into()];
-    // BEARER and DIRECTION of KASUMI F8 end with zeros.
-    if row.in_bits != 0 && !iv.is_empty() {
-        iv[4..].copy_from_slice(&[0xac, 0, 0, 0]);
-    }
     let tag = vec![0; row.digest.max.min(64).into()];
-    Parts { span, cipher: region, auth: region, iv, aad: vec![2; row.aad.max.min(20).into()], tag }
+    Parts {
+        span,
+        cipher: region,
+        auth: region,
+        iv: vec![1; row.iv.max.into()],
+        aad: vec![2; row.aad.max.min(20).into()],
+        tag,
+    }
 }
 
 /// Runs an operation here and in the worker, there and back, and with a wrong tag. All has to be the same.

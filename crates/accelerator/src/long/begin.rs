@@ -142,7 +142,7 @@ fn cipher(
         Opcode::Cipher | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
             let secret = checked.source.len() - checked.clear;
-            check_cipher(key, iv, secret as usize).and_then(|()| cipher_begun(key, iv))
+            check_cipher(key, iv, secret as usize).and_then(|()| cipher_begun(key, iv, checked.parameter))
         }
         _ => Ok(Cipher::None),
     };
@@ -186,34 +186,33 @@ macro_rules! sliced_ciphers {
         $($rest:tt)+
     ) => {
         /// Returns what a cipher keeps between two slices, before its first byte.
-        fn cipher_begun(key: CipherKey<'_>, iv: &[u8]) -> Result<Cipher, Error> {
+        fn cipher_begun(key: CipherKey<'_>, iv: &[u8], parameter: u32) -> Result<Cipher, Error> {
             match key {
-                $(CipherKey::$cipher(key) => $slices(key, iv),)+
+                $(CipherKey::$cipher(key) => $slices(key, iv, parameter),)+
             }
         }
     };
 }
 every_algorithm!(sliced_ciphers);
 
-fn chained<K>(_: &K, _: &[u8]) -> Result<Cipher, Error> {
+fn chained<K>(_: &K, _: &[u8], _: u32) -> Result<Cipher, Error> {
     Ok(Cipher::Chained)
 }
 
-fn counter<K>(_: &K, _: &[u8]) -> Result<Cipher, Error> {
+fn counter<K>(_: &K, _: &[u8], _: u32) -> Result<Cipher, Error> {
     Ok(Cipher::Counter)
 }
 
-fn xts(_: &Xts, _: &[u8]) -> Result<Cipher, Error> {
+fn xts(_: &Xts, _: &[u8], _: u32) -> Result<Cipher, Error> {
     Ok(Cipher::Xts)
 }
 
-fn rc4(key: &Rc4, _: &[u8]) -> Result<Cipher, Error> {
+fn rc4(key: &Rc4, _: &[u8], _: u32) -> Result<Cipher, Error> {
     Ok(Cipher::Rc4(Box::new(key.clone())))
 }
 
-fn kasumi_f8(key: &kasumi::F8, iv: &[u8]) -> Result<Cipher, Error> {
-    let (count, bearer, direction) = f8_start(iv)?;
-    Ok(Cipher::KasumiF8(key.begin(count, bearer, direction)?))
+fn kasumi_f8(key: &kasumi::F8, iv: &[u8], parameter: u32) -> Result<Cipher, Error> {
+    Ok(Cipher::KasumiF8(key.begin_iv(f8_start(iv, parameter)?)))
 }
 
 /// Returns the hash, MAC or checksum of an operation, before its first byte.

@@ -340,8 +340,8 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
         Opcode::Checksum => Operation::checksum(case.checksum(), source),
         Opcode::Cipher => match keys.key() {
             Key::KasumiF8(key) if case.parameter != 0 => {
-                let (bearer, direction) = ((number(4) >> 27) as u8, (number(4) >> 26) as u8 & 1);
-                Operation::kasumi_f8(key, number(0), bearer, direction, data(), bits)
+                let start = case.iv[..].try_into().expect("eight bytes");
+                Operation::kasumi_f8_iv(key, start, data(), bits)
             }
             Key::AesFf1(key) if case.reverse => {
                 Operation::decrypt_digits(key, case.parameter, &case.iv, data())
@@ -504,9 +504,8 @@ pub fn direct_cipher(key: &Key, reverse: bool, iv: &[u8], parameter: u32, data: 
         Key::DesCfb(key) => ByteStream::new(&**key, &iv, direction).expect("8 bytes").update(data),
         Key::Rc4(key) => key.clone().apply(data),
         Key::KasumiF8(key) => {
-            let number = |at: usize| u32::from_be_bytes(iv[at..at + 4].try_into().expect("four bytes"));
-            let (bearer, way) = ((number(4) >> 27) as u8, (number(4) >> 26) as u8 & 1);
-            key.apply(number(0), bearer, way, data, bits).expect("as many bits");
+            let start = u64::from_be_bytes(iv[..].try_into().expect("eight bytes"));
+            key.apply_iv(start, data, bits).expect("as many bits");
         }
         _ => panic!("not a cipher's: {key:?}"),
     }
@@ -902,9 +901,14 @@ pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
     case.source = random.bytes(len + case.clear);
     match case.algorithm {
         Algorithm::KasumiF8 => {
-            let last = u32::from_be_bytes(case.iv[4..].try_into().expect("four bytes")) & !((1 << 26) - 1);
-            case.iv[4..].copy_from_slice(&last.to_be_bytes());
             case.parameter = if len > 0 { random.below(8) as u32 } else { 0 };
+            if random.below(2) == 0 {
+                let last =
+                    u32::from_be_bytes(case.iv[4..].try_into().expect("four bytes")) & !((1 << 26) - 1);
+                case.iv[4..].copy_from_slice(&last.to_be_bytes());
+            } else {
+                case.parameter |= ControlWord::ANY_START;
+            }
         }
         Algorithm::AesKwp => {
             let key_len = len as u32 - random.below(8) as u32;

@@ -533,6 +533,12 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
         (
             Algorithm::KasumiF8,
             16,
+            ControlWord { iv_len: 8, parameter: ControlWord::ANY_START | 0x100, ..good(Opcode::Cipher) },
+            Status::Parameter,
+        ),
+        (
+            Algorithm::KasumiF8,
+            16,
             ControlWord { iv_len: 8, parameter: 1, source_len: 0, ..good(Opcode::Cipher) },
             Status::Parameter,
         ),

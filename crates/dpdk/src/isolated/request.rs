@@ -67,8 +67,11 @@ pub unsafe fn single<'a>(
                 } else {
                     Request::decrypt(key, iv, source, destination)
                 };
-                let unused = 8 * region.len - region.bits;
-                if unused > 0 { request.with_parameter(unused as u8, 0) } else { request }
+                if step.engine == Engine::KasumiF8 {
+                    request.with_parameter((8 * region.len - region.bits) as u8, 0).with_any_start()
+                } else {
+                    request
+                }
             }
             (Engine::Aead(_), Some(key), Some(destination)) => {
                 aead(step, key, iv, given(packet.aad, step.aad_len)?, tag, source, destination)

@@ -224,8 +224,7 @@ impl F8 {
     pub fn apply_iv(&self, iv: u64, data: InOut<'_>, bits: usize) -> Result<(), Error> {
         check_length(UEA1.algorithm.name, data.len(), bits)?;
         if bits > 0 {
-            let start = self.keys.block(&self.keys.modified, iv);
-            self.pour(Keystream { start, number: 0, last: 0 }, data, bits);
+            self.pour(self.keystream(iv), data, bits);
         }
         Ok(())
     }
@@ -236,8 +235,17 @@ impl F8 {
     /// [`Error::Parameter`], as for [`F8::apply`].
     pub fn begin(&self, count: u32, bearer: u8, direction: u8) -> Result<F8State, Error> {
         check_f8(bearer, direction, 0, 0)?;
-        let start = self.keys.block(&self.keys.modified, first_block_f8(count, bearer, direction));
-        Ok(F8State { stream: Keystream { start, number: 0, last: 0 } })
+        Ok(self.begin_iv(first_block_f8(count, bearer, direction)))
+    }
+
+    /// Begins a message in pieces with the block that is enciphered first as a whole, as [`F8::apply_iv`] does.
+    pub fn begin_iv(&self, iv: u64) -> F8State {
+        F8State { stream: self.keystream(iv) }
+    }
+
+    /// Returns the keystream of a message, at its begin.
+    fn keystream(&self, iv: u64) -> Keystream {
+        Keystream { start: self.keys.block(&self.keys.modified, iv), number: 0, last: 0 }
     }
 
     /// Adds the keystream, from its position on, to `bits` bits, at least one.

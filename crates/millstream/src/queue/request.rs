@@ -786,6 +786,13 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Lets the initialisation vector of KASUMI F8 end with any 26 bits. TS 35.201 §3.4 has zeros there, and others are refused without this.
+    #[inline(always)]
+    pub fn with_any_start(mut self) -> Self {
+        self.word.parameter |= ControlWord::ANY_START;
+        self
+    }
+
     /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9, or the context of ML-DSA or SLH-DSA.
     #[inline(always)]
     pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
