@@ -261,7 +261,7 @@ fn any_number_of_messages() {
             .map(|i| Message {
                 key: if one_key { 0 } else { i % keys.len() },
                 iv: random.array(),
-                data: random.bytes(16),
+                data: random.bytes(40),
             })
             .collect();
         for mode in [Encrypt, Decrypt] {

@@ -17,6 +17,8 @@ mod lanes;
 mod mac;
 mod modes;
 mod ops;
+#[cfg(target_arch = "x86_64")]
+mod planes;
 mod portable;
 mod schedule;
 mod serial;

@@ -75,12 +75,12 @@ impl Row<512> {
 
 #[cfg(target_arch = "x86_64")]
 impl<const W: usize> Row<W> {
-    /// Returns 32 blocks from `at`, itself a multiple of 32.
+    /// Returns `N` blocks from `at`, itself a multiple of 8.
     #[inline(always)]
-    pub(super) fn part(&mut self, at: usize) -> &mut Row<32> {
-        assert!(at.is_multiple_of(32));
-        // SAFETY: aligned, as 32 blocks are four lines, and laid out the same.
-        unsafe { &mut *self.0[at..at + 32].as_mut_ptr().cast() }
+    pub(super) fn part<const N: usize>(&mut self, at: usize) -> &mut Row<N> {
+        assert!(at.is_multiple_of(8) && N.is_multiple_of(8));
+        // SAFETY: aligned, as 8 blocks are a line, and laid out the same.
+        unsafe { &mut *self.0[at..at + N].as_mut_ptr().cast() }
     }
 }
 

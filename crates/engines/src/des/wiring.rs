@@ -8,7 +8,8 @@
 //! bits are empty, because no S-box feeds itself and one other. An index has room for six, so the
 //! bits that S1 and S2 give, which would be bits 7 and 6, are copied into the empty ones before.
 //!
-//! All this only permutes the six bits of each S-box's input, and the tables and the keys follow.
+//! All this only permutes the six bits of each S-box's input, and the tables and the keys follow. [`super::planes`] wires them in
+//! another way.
 
 use super::tables::{EXPANSION, PLACE, TRUTH};
 
@@ -17,7 +18,7 @@ pub(super) type Groups = u64;
 
 /// Returns the output bit of S-box `s + 1` that S-box `t + 1` takes in, and its place in that
 /// input, read as a number.
-const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
+pub(super) const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
     let mut i = 0;
     while i < 4 * 6 {
         let (q, bit) = (i / 6, i % 6);
@@ -29,9 +30,11 @@ const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// `ORDER[t][i]` is the bit of S-box `t + 1`'s input, as the standard numbers them, that is bit `i`
-/// here.
-const ORDER: [[usize; 6]; 8] = {
+/// An order of the inputs' bits: `[t][i]` is the bit of S-box `t + 1`'s input, as the standard numbers them, that is bit `i` of its
+/// index.
+pub(super) type Order = [[usize; 6]; 8];
+
+const ORDER: Order = {
     let mut order = [[0; 6]; 8];
     let mut t = 0;
     while t < 8 {
@@ -90,11 +93,11 @@ pub(super) const COPIES: [[u8; 8]; 2] = {
 };
 
 /// Turns an index of S-box `t + 1` into the input in the standard's order.
-const fn standard(t: usize, index: usize) -> usize {
+pub(super) const fn standard(order: &Order, t: usize, index: usize) -> usize {
     let mut x = 0;
     let mut i = 0;
     while i < 6 {
-        x |= (index >> i & 1) << ORDER[t][i];
+        x |= (index >> i & 1) << order[t][i];
         i += 1;
     }
     x
@@ -110,7 +113,7 @@ pub(super) const SUBSTITUTE: Tables = {
     while i < 8 * 64 * 8 {
         let (s, index, t) = (i / 512, i / 8 % 64, i % 8);
         if let Some((q, _)) = feed(s, t) {
-            tables[s][index] |= ((TRUTH[s][q] >> standard(s, index) & 1) as u8) << t;
+            tables[s][index] |= ((TRUTH[s][q] >> standard(&ORDER, s, index) & 1) as u8) << t;
         }
         i += 1;
     }
@@ -118,28 +121,35 @@ pub(super) const SUBSTITUTE: Tables = {
 };
 
 /// The index for each input in the standard's order.
-pub(super) const ENTER: Tables = {
+pub(super) const ENTER: Tables = enter(&ORDER);
+
+/// Returns the index for each input in the standard's order.
+pub(super) const fn enter(order: &Order) -> Tables {
     let mut tables = [[0; 64]; 8];
     let mut i = 0;
     while i < 8 * 64 {
-        tables[i / 64][standard(i / 64, i % 64)] = (i % 64) as u8;
+        tables[i / 64][standard(order, i / 64, i % 64)] = (i % 64) as u8;
         i += 1;
     }
     tables
-};
+}
 
-/// For each index the four bits of the half block in the middle of the S-box's input. For odd
+/// For each index what [`leave`] says.
+pub(super) const LEAVE: Tables = leave(&ORDER);
+
+/// Returns for each index the four bits of the half block in the middle of the S-box's input. For odd
 /// S-boxes they are the upper half of a byte.
-pub(super) const LEAVE: Tables = {
+pub(super) const fn leave(order: &Order) -> Tables {
     let mut tables = [[0; 64]; 8];
     let mut i = 0;
     while i < 8 * 64 {
         let (s, index) = (i / 64, i % 64);
-        tables[s][index] = ((standard(s, index) >> 1 & 15) << if s % 2 == 0 { 4 } else { 0 }) as u8;
+        let shift = if s % 2 == 0 { 4 } else { 0 };
+        tables[s][index] = ((standard(order, s, index) >> 1 & 15) << shift) as u8;
         i += 1;
     }
     tables
-};
+}
 
 /// In the index of every second S-box bit 6 is set: it chooses the second of two tables.
 pub(super) const SECOND: u64 = u64::from_ne_bytes([0, 0x40, 0, 0x40, 0, 0x40, 0, 0x40]);

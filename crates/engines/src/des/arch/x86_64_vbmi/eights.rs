@@ -1,153 +1,16 @@
-//! AVX-512 with byte permutations and affine transforms: eight blocks to a register, and each S-box a
-//! table in one register. This form serves some dozens of messages at a time.
-//!
-//! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPERMI2B, GF2P8AFFINEQB.
+//! Eight blocks to a register, and each S-box a table in one register. This form serves some dozens of messages at a time.
 //!
 //! # Safety
-//! Inlined into entry points that have the features of [`LANES`].
-#![allow(unsafe_code)]
+//! Inlined into entry points that have the features of [`super::LANES`].
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use millstream_cpu::FeatureSet;
-
-use super::x86_64_avx512::{Avx512, Lines, Ymm, transpose};
-use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
-use crate::des::modes::Cipher;
-use crate::des::ops::{Ops, row};
+use crate::des::arch::x86_64_avx512::{Lines, transpose};
 use crate::des::schedule::{MAX_ROUNDS, Schedule};
-use crate::des::side_by_side::{self, Decipher, Form, Progress, Row};
-use crate::des::wiring::{COPIES, ENTER, Groups, LEAVE, SECOND, SUBSTITUTE, Tables};
-use crate::kernel::{self, Kernel, Timing};
-use crate::lanes::Crossover;
+use crate::des::side_by_side::{Form, Row};
+use crate::des::wiring::{COPIES, ENTER, LEAVE, SECOND, SUBSTITUTE, Tables};
 use crate::modes::Direction;
-
-const REQUIRES: FeatureSet = FeatureSet::parse("avx512f,avx512bw,avx512vl,avx512vbmi,gfni");
-
-pub(in crate::des) const ROW: kernel::Row<Ops> = row!(
-    "x86_64-vbmi-by512",
-    "avx512f,avx512bw,avx512vl,avx512vbmi,gfni",
-    Vbmi,
-    "S-boxes in registers for up to 110 blocks, beyond that and for one as avx512"
-);
-
-pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
-    kernel: Kernel {
-        name: "x86_64-vbmi-x256",
-        requires: REQUIRES,
-        timing: Timing::Constant,
-        note: "S-boxes in registers for up to 110 messages, ternary-logic circuits across 256",
-    },
-    ops: lane_entry_points!(Crossover(&[(16, 3), (usize::MAX, 2)]), run, decrypt),
-};
-
-/// The least number of messages, or of blocks to decipher, for which slices are faster.
-const SLICES: usize = 110;
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
-unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
-    for wave in jobs.chunks_mut(256) {
-        let mut progress = Progress::new(wave);
-        // SAFETY: the caller vouches for the kernel's features, which this function has.
-        unsafe {
-            side_by_side::in_slices::<Ymm, J, 256>(wave, &mut progress, SLICES);
-            for few in wave[..progress.live].chunks_mut(32) {
-                bytes(few, progress.done);
-            }
-        }
-    }
-}
-
-/// Runs up to 32 jobs to their end.
-#[inline(always)]
-unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
-    let mut progress = Progress { live: jobs.len(), done };
-    let direction = Direction::Encrypt;
-    // SAFETY: as the caller says.
-    unsafe {
-        if side_by_side::one_key(jobs) {
-            let key = OneKey { keys: jobs[0].keyed().schedule().ordered(), direction };
-            side_by_side::chain(&key, jobs, &mut progress, 1);
-        } else {
-            let mut keys = ManyKeys::new(jobs[0].keyed().schedule().rounds());
-            keys.set(&side_by_side::schedules(jobs), jobs.len(), direction);
-            side_by_side::chain(&keys, jobs, &mut progress, 1);
-            keys.wipe();
-        }
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
-unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
-    // SAFETY: as above.
-    unsafe { side_by_side::cbc_decrypt::<Vbmi, 256>(jobs, 3) }
-}
-
-enum Vbmi {}
-
-impl Cipher for Vbmi {
-    type Wide = Row<512>;
-    const WORTH: usize = 3;
-
-    #[inline(always)]
-    unsafe fn one(keys: &[Groups], block: u64) -> u64 {
-        // SAFETY: as the caller says.
-        unsafe { Avx512::one(keys, block) }
-    }
-
-    #[inline(always)]
-    unsafe fn two(keys: &[Groups], blocks: [u64; 2]) -> [u64; 2] {
-        // SAFETY: as the caller says.
-        unsafe { Avx512::two(keys, blocks) }
-    }
-
-    #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Row<512>, used: usize) {
-        if used >= SLICES {
-            // SAFETY: as the caller says.
-            return unsafe { Avx512::wide(schedule, direction, blocks, used) };
-        }
-        let key = OneKey { keys: schedule.ordered(), direction };
-        for at in (0..used).step_by(32) {
-            // SAFETY: as the caller says.
-            unsafe { crypt_some(&key, blocks.part(at), 32.min(used - at)) }
-        }
-    }
-}
-
-impl Decipher<256> for Vbmi {
-    #[inline(always)]
-    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut Row<256>, used: usize) {
-        // SAFETY: as the caller says.
-        unsafe {
-            if used >= SLICES {
-                side_by_side::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks);
-            } else {
-                for at in (0..used).step_by(32) {
-                    let schedules = schedules[at..].first_chunk().expect("whole rows");
-                    decipher_bytes(schedules, one_key, blocks.part(at), 32.min(used - at));
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn decipher_bytes(schedules: &[&Schedule; 32], one_key: bool, blocks: &mut Row<32>, used: usize) {
-    let direction = Direction::Decrypt;
-    // SAFETY: as the caller says.
-    unsafe {
-        if one_key {
-            OneKey { keys: schedules[0].ordered(), direction }.crypt(blocks, used);
-        } else {
-            let mut keys = ManyKeys::new(schedules[0].rounds());
-            keys.set(schedules, used, direction);
-            keys.crypt(blocks, used);
-            keys.wipe();
-        }
-    }
-}
 
 impl Form<32> for OneKey<'_> {
     type Transfer = Lines;
@@ -171,7 +34,7 @@ impl Form<32> for ManyKeys {
 
 /// Ciphers the first `live` of 32 blocks.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
-unsafe fn crypt_some<K: Keys>(keys: &K, blocks: &mut Row<32>, live: usize) {
+pub(super) unsafe fn crypt_some<K: EightKeys>(keys: &K, blocks: &mut Row<32>, live: usize) {
     // SAFETY: as above.
     unsafe {
         match live {
@@ -184,7 +47,7 @@ unsafe fn crypt_some<K: Keys>(keys: &K, blocks: &mut Row<32>, live: usize) {
 }
 
 /// The keys of eight blocks in a register, round by round.
-trait Keys {
+pub(super) trait EightKeys {
     /// 16 or 48.
     fn rounds(&self) -> usize;
 
@@ -194,13 +57,13 @@ trait Keys {
 }
 
 /// One key for all blocks.
-struct OneKey<'a> {
+pub(super) struct OneKey<'a> {
     /// The round keys in the order of encryption.
-    keys: &'a [u64],
-    direction: Direction,
+    pub(super) keys: &'a [u64],
+    pub(super) direction: Direction,
 }
 
-impl Keys for OneKey<'_> {
+impl EightKeys for OneKey<'_> {
     #[inline(always)]
     fn rounds(&self) -> usize {
         self.keys.len()
@@ -218,7 +81,7 @@ impl Keys for OneKey<'_> {
 }
 
 /// A key for each of 32 blocks. The keys of blocks that are not in use are not set.
-struct ManyKeys {
+pub(super) struct ManyKeys {
     keys: [[MaybeUninit<__m512i>; MAX_ROUNDS]; 4],
     rounds: usize,
     eights: usize,
@@ -227,13 +90,13 @@ struct ManyKeys {
 impl ManyKeys {
     /// Returns room for the keys of that many rounds.
     #[inline(always)]
-    fn new(rounds: usize) -> Self {
+    pub(super) fn new(rounds: usize) -> Self {
         ManyKeys { keys: [[MaybeUninit::uninit(); MAX_ROUNDS]; 4], rounds, eights: 0 }
     }
 
     /// Takes the keys of the first `used` of 32 blocks.
     #[inline(always)]
-    unsafe fn set(&mut self, schedules: &[&Schedule; 32], used: usize, direction: Direction) {
+    pub(super) unsafe fn set(&mut self, schedules: &[&Schedule], used: usize, direction: Direction) {
         self.eights = used.div_ceil(8);
         for eight in 0..self.eights {
             for at in (0..self.rounds).step_by(8) {
@@ -258,7 +121,7 @@ impl ManyKeys {
     }
 
     #[inline(always)]
-    unsafe fn wipe(&mut self) {
+    pub(super) unsafe fn wipe(&mut self) {
         for eight in 0..self.eights {
             for round in 0..self.rounds {
                 // SAFETY: as the caller says.
@@ -268,7 +131,7 @@ impl ManyKeys {
     }
 }
 
-impl Keys for ManyKeys {
+impl EightKeys for ManyKeys {
     #[inline(always)]
     fn rounds(&self) -> usize {
         self.rounds
@@ -284,7 +147,7 @@ impl Keys for ManyKeys {
 
 /// Ciphers the first `8 * N` blocks.
 #[inline(always)]
-unsafe fn crypt<const N: usize, K: Keys>(keys: &K, blocks: &mut Row<32>) {
+unsafe fn crypt<const N: usize, K: EightKeys>(keys: &K, blocks: &mut Row<32>) {
     let rows = blocks.0.as_mut_ptr().cast::<__m512i>();
     // SAFETY: as the caller says; a row of 32 words is four aligned registers.
     unsafe {
@@ -312,14 +175,14 @@ unsafe fn crypt<const N: usize, K: Keys>(keys: &K, blocks: &mut Row<32>) {
 
 /// The lowest six bits of each byte, which are an index, and the ternary functions `a & mask ^ c` and
 /// `a & mask | c` that take this mask in the middle.
-const SIX: u64 = u64::from_ne_bytes([0x3f; 8]);
+pub(super) const SIX: u64 = u64::from_ne_bytes([0x3f; 8]);
 const AND_XOR: i32 = 0x6a;
-const AND_OR: i32 = 0xea;
+pub(super) const AND_OR: i32 = 0xea;
 /// `a | b & c`.
 const OR_AND: i32 = 0xf8;
 
 #[inline(always)]
-unsafe fn splat(word: u64) -> __m512i {
+pub(super) unsafe fn splat(word: u64) -> __m512i {
     // SAFETY: as above.
     unsafe { _mm512_set1_epi64(word as i64) }
 }
@@ -382,7 +245,7 @@ unsafe fn bytes_of(pair: usize) -> __m512i {
 
 /// Looks every byte up in its S-box's table.
 #[inline(always)]
-unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
+pub(super) unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe {
         let out = look_up_pairs(tables, index);
@@ -398,14 +261,21 @@ unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
 unsafe fn enter(block: __m512i) -> (__m512i, __m512i) {
     // SAFETY: as above.
     unsafe {
-        let reversed = _mm512_shuffle_epi8(block, eights(u64::from_ne_bytes([7, 6, 5, 4, 3, 2, 1, 0])));
+        let reversed = reversed(block);
         (expand(reversed, COLUMNS[0]), expand(reversed, COLUMNS[1]))
     }
 }
 
+/// Returns blocks with their bytes in reverse order.
+#[inline(always)]
+pub(super) unsafe fn reversed(blocks: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe { _mm512_shuffle_epi8(blocks, eights(u64::from_ne_bytes([7, 6, 5, 4, 3, 2, 1, 0]))) }
+}
+
 /// The bits of a block's bytes that IP collects into each byte of a half, for either half. The half
 /// stands there twice, as two little-endian words.
-const COLUMNS: [u64; 2] = [
+pub(super) const COLUMNS: [u64; 2] = [
     u64::from_ne_bytes([0x01, 0x04, 0x10, 0x40, 0x01, 0x04, 0x10, 0x40]),
     u64::from_ne_bytes([0x02, 0x08, 0x20, 0x80, 0x02, 0x08, 0x20, 0x80]),
 ];
@@ -415,10 +285,19 @@ const COLUMNS: [u64; 2] = [
 unsafe fn expand(reversed: __m512i, columns: u64) -> __m512i {
     // SAFETY: as above.
     unsafe {
+        let inputs = inputs(reversed, columns);
+        look_up(&ENTER, _mm512_ternarylogic_epi32::<AND_OR>(inputs, splat(SIX), splat(SECOND)))
+    }
+}
+
+/// Returns the inputs of the S-boxes that are one half of a block, as the standard has them: the low six bits of a byte each.
+#[inline(always)]
+pub(super) unsafe fn inputs(reversed: __m512i, columns: u64) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
         let half = _mm512_gf2p8affine_epi64_epi8::<0>(splat(columns), reversed);
         let rotated = _mm512_rorv_epi32(half, splat(7 << 32 | 3));
-        let inputs = _mm512_shuffle_epi8(rotated, eights(INPUTS));
-        look_up(&ENTER, _mm512_ternarylogic_epi32::<AND_OR>(inputs, splat(SIX), splat(SECOND)))
+        _mm512_shuffle_epi8(rotated, eights(INPUTS))
     }
 }
 
@@ -433,6 +312,15 @@ unsafe fn leave(l: __m512i, r: __m512i) -> __m512i {
     unsafe {
         let l = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(l, splat(SIX), splat(SECOND)));
         let r = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(r, splat(SIX), splat(SECOND)));
+        join(l, r)
+    }
+}
+
+/// Makes blocks of the four bits that each S-box has of either half.
+#[inline(always)]
+pub(super) unsafe fn join(l: __m512i, r: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
         // The bytes of the halves alternate, beginning with the right half's.
         let r = _mm512_or_si512(r, _mm512_srli_epi64::<8>(r));
         let l = _mm512_or_si512(l, _mm512_slli_epi64::<8>(l));
