@@ -248,8 +248,10 @@ fn objects_are_forgotten() {
             let case = random_case(&mut random, kind, 100 * tag as usize);
             // Eight bytes of digits of a small radix are mostly zero, and may be anything.
             if case.algorithm != Algorithm::AesFf1 || case.parameter >= 1 << 12 {
-                needles.add("an input", &case.source);
-                needles.add("an output", &case.output);
+                // AES-KWP pads with zeros, so its last block may be anything, too.
+                let padded = if case.algorithm == Algorithm::AesKwp { 8 } else { 0 };
+                needles.add("an input", &case.source[..case.source.len() - padded]);
+                needles.add("an output", &case.output[..case.output.len() - padded]);
             }
             let word = station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0 }).word;
             station.client.submissions.push(&word.to_words()).expect("room");
