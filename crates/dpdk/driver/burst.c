@@ -63,14 +63,15 @@ static void execute(struct queue_pair *pair, struct rte_crypto_op **operations, 
 			described++;
 	}
 	millstream_dpdk_run(pair->packets, described);
+	uint16_t good = 0;
 	for (uint16_t i = 0; i < described; i++) {
 		struct rte_crypto_op *operation = pair->packets[i].user;
 		operation->status = statuses[pair->packets[i].status];
+		good += pair->packets[i].status == MILLSTREAM_GOOD;
 	}
 	while (sessions > 0)
 		session_unbind(&pair->sessionless[--sessions]);
-	for (uint16_t i = 0; i < count; i++)
-		pair->failed += operations[i]->status != RTE_CRYPTO_OP_STATUS_SUCCESS;
+	pair->failed += count - good;
 	pair->dequeued += count;
 }
 

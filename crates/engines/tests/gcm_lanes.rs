@@ -18,7 +18,7 @@ use proptest::prelude::*;
 /// Messages in a group.
 const WIDTH: usize = 4;
 /// As far as messages stand side by side, and a little more.
-const LONGEST: usize = 1024 + 40;
+const LONGEST: usize = 2048 + 40;
 
 aead_lanes!(
     Gcm,
@@ -27,7 +27,7 @@ aead_lanes!(
     GCM_LANES,
     "aes-gcm-lanes",
     key of 16 bytes,
-    lengths to 200 and [500, 511, 512, 513, 1023, 1024]
+    lengths to 200 and [500, 511, 512, 513, 575, 640, 1023, 1024, 1408, 1537, 2047, 2048]
 );
 
 fn rustcrypto(key: &[u8], message: &Message) -> Vec<u8> {
@@ -110,7 +110,7 @@ fn every_number_of_messages() {
     let mut random = Random::new(3);
     let keys: Vec<Gcm> = [16, 32, 24, 16].map(|len| key(&random.bytes(len))).into();
     for n in 0..=3 * WIDTH + 1 {
-        for lens in [[64; 3], [0, 100, 500], [16, 17, 1100]] {
+        for lens in [[64; 3], [0, 100, 500], [16, 17, 2100]] {
             let messages: Vec<Message> = (0..n)
                 .map(|i| Message::random(&mut random, &keys, (i / 3) % keys.len(), 13, lens[i % 3]))
                 .collect();

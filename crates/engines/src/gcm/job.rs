@@ -9,9 +9,9 @@ use crate::{Crossover, Error, InOut};
 /// The number of messages that stand side by side.
 pub(super) const MESSAGES: usize = 4;
 
-/// The longest text that stands beside others, in bytes. The direct kernel is as busy with a longer
+/// The longest text that stands beside others, in bytes. The direct kernel is about as busy with a longer
 /// one. (Kernels count in the last byte of a counter block, which goes up to 253 blocks.)
-pub(super) const LONGEST: usize = 1024;
+pub(super) const LONGEST: usize = 2048;
 
 pub(super) const BLOCK: usize = 16;
 

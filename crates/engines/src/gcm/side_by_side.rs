@@ -24,6 +24,9 @@ const CHUNK: usize = (POWERS - 4) * BLOCK;
 
 /// Vectors that hold a block of several messages, one a place.
 pub(super) trait Across: Vector {
+    /// True if there are registers for the texts of one step until the rounds of the next.
+    const WAITS: bool = false;
+
     /// The sums over the places of as many vectors as there are places, one a place.
     fn sums(vectors: &[Self]) -> Self;
 }
@@ -44,10 +47,14 @@ struct Group<'k, V: Vector, const EQUAL: bool, const ROUNDS: usize> {
     keys: [&'k Key; MESSAGES],
     /// The nonces, followed by zeros, in memory's order.
     nonces: [V::One; MESSAGES],
+    /// The part of the nonces in the first round of AES, if the messages are `EQUAL`: see [`Group::nonces_in_first_round`].
+    heads: [V::One; MESSAGES],
     from: [*const u8; MESSAGES],
     to: [*mut u8; MESSAGES],
     /// Bytes of text that are left in this chunk.
     left: [usize; MESSAGES],
+    /// Bytes of text beyond this chunk.
+    beyond: [usize; MESSAGES],
     /// Blocks that follow the chunk's text up to the reduction.
     after: usize,
     /// The counters of the next vector of text, alone in their blocks, in memory's order.
@@ -75,15 +82,16 @@ pub(super) unsafe fn messages<
         let mut group = Group::<V, EQUAL, ROUNDS> {
             keys: [&jobs[0].key.key, &jobs[1].key.key, &jobs[2].key.key, &jobs[3].key.key],
             nonces: [none; MESSAGES],
+            heads: [none; MESSAGES],
             from: [std::ptr::null(); MESSAGES],
             to: [std::ptr::null_mut(); MESSAGES],
             left: [0; MESSAGES],
+            beyond: [0; MESSAGES],
             after: 0,
             // The first block of text has the counter 2.
             counters: V::indices().add32(V::repeat(V::one(2))).reverse(),
         };
         let (mut heads, mut ends) = ([none; MESSAGES], [none; MESSAGES]);
-        let mut bytes = [0; MESSAGES];
         for m in 0..MESSAGES {
             let job = &mut *jobs[m];
             debug_assert!(job.nonce.len() == 12 && job.data.len() <= LONGEST);
@@ -91,31 +99,23 @@ pub(super) unsafe fn messages<
             (group.from[m], group.to[m]) = (job.data.input_ptr(), job.data.output_ptr());
             let (_, last) = job.split_aad();
             heads[m] = V::load_block(last.as_ptr(), last.len()).reverse().xor(V::one(before[m]));
-            bytes[m] = job.data.len();
-            ends[m] = V::one(lengths(job.aad.len() as u64, bytes[m] as u64));
+            group.beyond[m] = job.data.len();
+            ends[m] = V::one(lengths(job.aad.len() as u64, group.beyond[m] as u64));
         }
         let masks = group.masks::<Q>();
-        let mut state = join::<V, Q>(heads);
-        // Associated data has a block of its own. The state after a chunk goes into the next
-        // chunk's first block.
-        let mut apart = 1;
-        while bytes[0] > CHUNK {
-            group.left = [CHUNK; MESSAGES];
-            let sum = group.begin::<Q>(state, apart);
-            state = group.chunk::<OPEN, Q>(sum);
-            apart = 0;
-            for m in 0..MESSAGES {
-                bytes[m] -= CHUNK;
-            }
+        if EQUAL {
+            group.heads = group.nonces_in_first_round();
         }
-        (group.left, group.after) = (bytes, 1);
-        let mut sum = group.begin::<Q>(state, apart);
+        group.next_chunk();
+        // Associated data has a block of its own. The state after a chunk goes into the next chunk's first block.
+        let mut sum = group.begin::<Q>(join::<V, Q>(heads), 1);
+        let along = group.texts::<OPEN, Q>(&mut sum);
         let lowest = group.powers::<Q>([1; MESSAGES]);
         let ends = join::<V, Q>(ends);
         for q in 0..Q {
             sum[q] = sum[q].add(ends[q], lowest[q]);
         }
-        let hashes = group.chunk::<OPEN, Q>(sum);
+        let hashes = group.end_chunk::<Q>(sum, &along);
         let mut tags = [[0; BLOCK]; MESSAGES];
         for q in 0..Q {
             let to = tags[q * V::BLOCKS..].as_flattened_mut().as_mut_ptr();
@@ -132,10 +132,20 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         self.keys[if EQUAL { 0 } else { m }]
     }
 
-    /// The blocks of text that are left of a message, the last of which may be short.
+    /// The power for the next block of text of a message: the blocks up to the reduction. The last one of the text may be short.
     #[inline(always)]
-    fn blocks_left(&self, m: usize) -> usize {
-        self.left[if EQUAL { 0 } else { m }].div_ceil(BLOCK)
+    fn power(&self, m: usize) -> usize {
+        self.left[if EQUAL { 0 } else { m }].div_ceil(BLOCK) + self.after
+    }
+
+    /// Goes on with the next chunk, which the lengths follow if it is the last.
+    #[inline(always)]
+    fn next_chunk(&mut self) {
+        for m in 0..MESSAGES {
+            self.left[m] = self.beyond[m].min(CHUNK);
+            self.beyond[m] -= self.left[m];
+        }
+        self.after = usize::from(self.beyond[0] == 0);
     }
 
     /// A power of each message's hash subkey, across.
@@ -207,7 +217,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         unsafe {
             let mut n = [0; MESSAGES];
             for m in 0..MESSAGES {
-                n[m] = self.blocks_left(m) + self.after + apart;
+                n[m] = self.power(m) + apart;
             }
             let powers = self.powers::<Q>(n);
             let mut sum = [Sum::product(before[0], powers[0]); Q];
@@ -218,13 +228,11 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// Works on the texts of one chunk, and returns GHASH's state after it, across. `sum` is the
-    /// sum of the blocks beside the texts.
+    /// Returns GHASH's state after a chunk, across: `sum` is the sum of the blocks beside the texts, and `along` are those of the texts.
     #[inline(always)]
-    unsafe fn chunk<const OPEN: bool, const Q: usize>(&mut self, mut sum: [Sum<V>; Q]) -> [V; Q] {
+    unsafe fn end_chunk<const Q: usize>(&self, mut sum: [Sum<V>; Q], along: &[Sum<V>; MESSAGES]) -> [V; Q] {
         // SAFETY: as the caller.
         unsafe {
-            let along = self.texts::<OPEN>();
             let polynomial = V::repeat(V::one(POLYNOMIAL));
             let mut hashes = [polynomial; Q];
             for q in 0..Q {
@@ -241,24 +249,79 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         }
     }
 
-    /// Works on all texts of one chunk; returns their sums, along.
+    /// Ends a chunk and begins the next one: both sums are those of the next one then.
     #[inline(always)]
-    unsafe fn texts<const OPEN: bool>(&mut self) -> [Sum<V>; MESSAGES] {
+    unsafe fn turn<const Q: usize>(&mut self, sum: &mut [Sum<V>; Q], along: &mut [Sum<V>; MESSAGES]) {
+        // SAFETY: as the caller.
+        unsafe {
+            let state = self.end_chunk::<Q>(*sum, along);
+            self.next_chunk();
+            *sum = self.begin::<Q>(state, 0);
+            *along = [Sum::zero(); MESSAGES];
+        }
+    }
+
+    /// Works on all texts. Returns the sums of those of the last chunk, along; `sum` is that of the blocks beside them.
+    #[inline(always)]
+    unsafe fn texts<const OPEN: bool, const Q: usize>(
+        &mut self,
+        sum: &mut [Sum<V>; Q],
+    ) -> [Sum<V>; MESSAGES] {
         let vector = BLOCK * V::BLOCKS;
         // SAFETY: as the caller.
         unsafe {
             let mut along = [Sum::zero(); MESSAGES];
+            if V::WAITS && EQUAL {
+                self.pairs::<OPEN, Q>(sum, &mut along);
+            }
             loop {
-                let (a, b) = (self.left[0].min(self.left[1]), self.left[2].min(self.left[3]));
-                let least = a.min(b);
-                if least >= 2 * vector {
+                let least = least(&self.left);
+                if least >= 2 * vector && !(V::WAITS && EQUAL) {
                     self.step::<OPEN, true, 2>(&mut along);
                 } else if least >= vector {
                     self.step::<OPEN, true, 1>(&mut along);
                 } else if self.left[0] | self.left[1] | self.left[2] | self.left[3] != 0 {
                     self.step::<OPEN, false, 1>(&mut along);
+                } else if self.beyond[0] != 0 {
+                    self.turn(sum, &mut along);
                 } else {
                     return along;
+                }
+            }
+        }
+    }
+
+    /// Works on the texts as long as two whole vectors of each are left. GHASH runs one step behind, so that its multiplications
+    /// stand between the rounds of AES and wait for nothing.
+    #[inline(always)]
+    unsafe fn pairs<const OPEN: bool, const Q: usize>(
+        &mut self,
+        sum: &mut [Sum<V>; Q],
+        along: &mut [Sum<V>; MESSAGES],
+    ) {
+        let pair = 2 * BLOCK * V::BLOCKS;
+        // SAFETY: as the caller. Texts that go on beyond a chunk do so together, and fill it with whole pairs.
+        unsafe {
+            let (mut pairs, mut power) = (least(&self.left) / pair, self.power(0));
+            if pairs == 0 {
+                return;
+            }
+            let mut state = self.begin_states::<2>();
+            self.rounds(&mut state);
+            loop {
+                let texts = self.cover::<OPEN, true, 2>(state);
+                let powers = [power; MESSAGES];
+                pairs -= 1;
+                power = power.wrapping_sub(2 * V::BLOCKS);
+                let turns = pairs == 0;
+                if turns && least(&self.beyond) < pair {
+                    return self.add_all(&texts, &powers, along);
+                }
+                state = self.begin_states::<2>();
+                self.rounds_beside(&mut state, &texts, &powers, along);
+                if turns {
+                    self.turn(sum, along);
+                    (pairs, power) = (least(&self.left) / pair, self.power(0));
                 }
             }
         }
@@ -270,10 +333,30 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         &mut self,
         along: &mut [Sum<V>; MESSAGES],
     ) {
+        // SAFETY: as the caller.
+        unsafe {
+            let mut state = self.begin_states::<N>();
+            self.rounds(&mut state);
+            let mut powers = [0; MESSAGES];
+            for m in 0..MESSAGES {
+                // If no text is left, any power will do.
+                powers[m] = self.power(m).max(1);
+            }
+            let texts = self.cover::<OPEN, WHOLE, N>(state);
+            self.add_all(&texts, &powers, along);
+        }
+    }
+
+    /// Computes the last round for the next `N` vectors of each text, or for the rest of each unless all are `WHOLE`. Returns
+    /// the ciphertext for GHASH.
+    #[inline(always)]
+    unsafe fn cover<const OPEN: bool, const WHOLE: bool, const N: usize>(
+        &mut self,
+        mut state: [[V; N]; MESSAGES],
+    ) -> Texts<V, N> {
         let vector = BLOCK * V::BLOCKS;
         // SAFETY: as the caller; `n` bytes of a text are touched, which are left of it.
         unsafe {
-            let mut state = self.states::<N>();
             for m in 0..MESSAGES {
                 let last = round_key::<V>(self.key(m), ROUNDS);
                 for j in 0..N {
@@ -293,47 +376,157 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
                 }
             }
             for m in 0..MESSAGES {
-                // If no text is left, any power will do.
-                let power = (self.blocks_left(m) + self.after).max(1);
-                for j in 0..N {
-                    let powers = Powers::falling(self.key(m), power - j * V::BLOCKS);
-                    along[m] = along[m].add(state[m][j], powers);
-                }
-            }
-            for m in 0..MESSAGES {
                 self.left[m] = self.left[m].saturating_sub(N * vector);
                 self.from[m] = self.from[m].wrapping_add(N * vector);
                 self.to[m] = self.to[m].wrapping_add(N * vector);
             }
         }
+        state
     }
 
-    /// The next `N` vectors of counter blocks of each message, before the last round of AES.
+    /// Adds vector `i` of the texts to its message's sum, counted across the messages. `powers` are those of each message's first block.
     #[inline(always)]
-    unsafe fn states<const N: usize>(&mut self) -> [[V; N]; MESSAGES] {
+    unsafe fn add<const N: usize>(
+        &self,
+        texts: &Texts<V, N>,
+        powers: &[usize; MESSAGES],
+        i: usize,
+        along: &mut [Sum<V>; MESSAGES],
+    ) {
+        let (m, j) = (i % MESSAGES, i / MESSAGES);
+        // SAFETY: as the caller.
+        unsafe {
+            let power = powers[if EQUAL { 0 } else { m }] - j * V::BLOCKS;
+            along[m] = along[m].add(texts[m][j], Powers::falling(self.key(m), power));
+        }
+    }
+
+    /// Adds all texts to their messages' sums.
+    #[inline(always)]
+    unsafe fn add_all<const N: usize>(
+        &self,
+        texts: &Texts<V, N>,
+        powers: &[usize; MESSAGES],
+        along: &mut [Sum<V>; MESSAGES],
+    ) {
+        for i in 0..N * MESSAGES {
+            // SAFETY: as the caller.
+            unsafe { self.add(texts, powers, i, along) }
+        }
+    }
+
+    /// Returns each message's part in the first round of AES.
+    ///
+    /// The first round works on every byte by itself and then mixes bytes by a linear map, so that what comes of the nonce and
+    /// what comes of the counter add up. Messages of one key and the same counters share the latter:
+    ///
+    /// ```text
+    /// round(nonce, counter) = (round(nonce, 0) + round(0, 0)) + round(0, counter)
+    /// ```
+    #[inline(always)]
+    unsafe fn nonces_in_first_round(&self) -> [V::One; MESSAGES] {
+        let key = self.keys[0];
+        let mut heads = self.nonces;
+        // SAFETY: as the caller.
+        unsafe {
+            let (before, after) = (round_key::<V::One>(key, 0), round_key::<V::One>(key, 1));
+            let neither = before.round(after);
+            for m in 0..MESSAGES {
+                heads[m] = heads[m].xor(before).round(V::one(0)).xor(neither);
+            }
+        }
+        heads
+    }
+
+    /// The next `N` vectors of counter blocks of each message, after the first round of AES.
+    #[inline(always)]
+    unsafe fn begin_states<const N: usize>(&mut self) -> [[V; N]; MESSAGES] {
         // SAFETY: as the caller.
         unsafe {
             let step = V::repeat(V::one(V::BLOCKS as u128)).reverse();
             let mut state = [[self.counters; N]; MESSAGES];
             for j in 0..N {
-                for m in 0..MESSAGES {
-                    let nonce = V::repeat(self.nonces[m]);
-                    state[m][j] = self.counters.xor3(nonce, round_key::<V>(self.key(m), 0));
+                if EQUAL {
+                    let none = V::repeat(V::one(0));
+                    let common = self.counters.xor(round_key::<V>(self.keys[0], 0)).round(none);
+                    for m in 0..MESSAGES {
+                        state[m][j] = common.xor(V::repeat(self.heads[m]));
+                    }
+                } else {
+                    for m in 0..MESSAGES {
+                        let nonce = V::repeat(self.nonces[m]);
+                        state[m][j] = self.counters.xor3(nonce, round_key::<V>(self.key(m), 0));
+                    }
                 }
                 self.counters = self.counters.add32(step);
             }
-            for round in 1..ROUNDS {
-                for m in 0..MESSAGES {
-                    let key = round_key::<V>(self.key(m), round);
-                    for j in 0..N {
-                        state[m][j] = state[m][j].round(key);
-                        state[m][j].pin();
-                    }
-                }
+            if !EQUAL {
+                self.round(&mut state, 1);
             }
             state
         }
     }
+
+    /// All rounds of AES but the first and the last.
+    #[inline(always)]
+    unsafe fn rounds<const N: usize>(&self, state: &mut [[V; N]; MESSAGES]) {
+        for round in 2..ROUNDS {
+            // SAFETY: as the caller.
+            unsafe { self.round(state, round) }
+        }
+    }
+
+    /// One middle round of AES on all states.
+    #[inline(always)]
+    unsafe fn round<const N: usize>(&self, state: &mut [[V; N]; MESSAGES], round: usize) {
+        for m in 0..MESSAGES {
+            // SAFETY: as the caller.
+            let key = unsafe { round_key::<V>(self.key(m), round) };
+            for j in 0..N {
+                state[m][j] = state[m][j].round(key);
+                state[m][j].pin();
+            }
+        }
+    }
+
+    /// Does the same as [`Group::rounds`], and between them GHASH of the texts of the step before, whose multiplications then
+    /// wait for nothing.
+    #[inline(always)]
+    unsafe fn rounds_beside(
+        &self,
+        state: &mut [[V; 2]; MESSAGES],
+        texts: &Texts<V, 2>,
+        powers: &[usize; MESSAGES],
+        along: &mut [Sum<V>; MESSAGES],
+    ) {
+        // The rounds are a macro, because the compiler does not unroll a loop as long as this.
+        macro_rules! rounds {
+            ($($round:literal)*) => {$(
+                if $round < ROUNDS {
+                    self.round(state, $round);
+                    if $round < 2 + 2 * MESSAGES {
+                        self.add(texts, powers, $round - 2, along);
+                        let sum = &mut along[($round - 2) % MESSAGES];
+                        sum.low.pin();
+                        sum.high.pin();
+                    }
+                }
+            )*};
+        }
+        // SAFETY: as the caller.
+        unsafe {
+            rounds!(2 3 4 5 6 7 8 9 10 11 12 13);
+        }
+    }
+}
+
+/// The texts of a step, `N` vectors of each message, as GHASH takes them.
+type Texts<V, const N: usize> = [[V; N]; MESSAGES];
+
+/// Returns the least of the lengths.
+#[inline(always)]
+fn least(lengths: &[usize; MESSAGES]) -> usize {
+    lengths[0].min(lengths[1]).min(lengths[2].min(lengths[3]))
 }
 
 /// Defines the functions of a row for one vector type, `$vectors` of which hold four blocks.

@@ -256,6 +256,8 @@ impl<U: Unit<__m128i> + Unit<__m512i>> Vector for Block512<U> {
 }
 
 impl<U: Unit<__m128i> + Unit<__m512i>> Across for Block512<U> {
+    const WAITS: bool = true;
+
     #[inline(always)]
     fn sums(vectors: &[Self]) -> Self {
         // SAFETY: `vectors` are the witness.
