@@ -36,7 +36,7 @@ fn reserve_numbers(plane: &Plane) {
     loop {
         // Nobody waits for the table while the disk is at work.
         let wanting: Vec<Arc<Sa>> = plane.table().all().filter(|sa| sa.wants_numbers()).cloned().collect();
-        // What fails now is tried again at the next look, and by the sender at the end of its block.
+        // A reservation that fails is tried again at the next look, and by the sender at the end of its block.
         wanting.iter().for_each(|sa| drop(sa.reserve_ahead()));
         drop(wanting);
         thread::sleep(TICK);

@@ -182,7 +182,7 @@ fn sockets_and_threads_end_with_the_last_association() {
         let more = IN_UDP.replace("4500", &(5000 + u16::from(number)).to_string());
         place.key(&format!("more{number}"), pair(100 + number, GCM, &more));
     }
-    // Its first association is right, the second one has the key of the first.
+    // The first association in it is right, and the second one has the key of the first.
     let right = pair(99, GCM, &IN_UDP.replace("4500", "4999"));
     let (first, _) = right.split_at(right.rfind("src").unwrap());
     place.key("wrong", format!("{first}{}", first.replace("0xc0de6301", "0xc0de6303")));
