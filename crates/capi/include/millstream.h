@@ -1539,6 +1539,28 @@ typedef struct millstream_srtp_packet {
     uint32_t reserved[5];
 } millstream_srtp_packet;
 
+/**
+ * One protected packet to accept, 32 bytes. Set all of it to 0, then its fields.
+ */
+typedef struct SrtpArrived {
+    /**
+     * The protected packet of RTP, which is decrypted in place; apart from everything else that the call names.
+     */
+    uint8_t *packet;
+    /**
+     * Bytes of the protected packet; after the call, those of the packet without its tag, or 0 if the packet failed.
+     */
+    size_t length;
+    /**
+     * The result, after the call.
+     */
+    millstream_status status;
+    /**
+     * 0.
+     */
+    uint32_t reserved[3];
+} SrtpArrived;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2611,9 +2633,8 @@ millstream_status millstream_srtp_sender_new(uint32_t profile,
 void millstream_srtp_sender_free(struct millstream_srtp_sender *sender);
 
 /**
- * Protects `count` packets of RTP, those of one kind side by side: one packet for many receivers, or packets of many streams. All are
- * done on return, each with its `status`. Packets of one sender are protected in their order, and each number once: every further packet of one
- * sender begins a round of its own, so that lanes are fuller where senders differ.
+ * Protects `count` packets of RTP, those of one kind side by side: one packet for many receivers, many packets of one stream, or packets of many
+ * streams. All are done on return, each with its `status`. Packets of one sender are protected in their order, and each number once.
  *
  * Returns MILLSTREAM_STATUS_OK when all succeeded, else the status of the first that did not; the others are protected all the same. Fails
  * with nothing protected with MILLSTREAM_STATUS_NULL (`packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status` may
@@ -2660,6 +2681,19 @@ void millstream_srtp_receiver_free(struct millstream_srtp_receiver *receiver);
 millstream_status millstream_srtp_unprotect(struct millstream_srtp_receiver *receiver,
                                             uint8_t *packet,
                                             size_t *length);
+
+/**
+ * Accepts `count` packets of RTP side by side, as millstream_srtp_unprotect() does one after another: many packets of one stream, or of several
+ * streams of one receiver. All are done on return, each with its `status`; one that fails is as it came. Packets are judged as they would have been at
+ * the beginning of the call, so none is too old because of another one in it, and of two with one number one is accepted.
+ *
+ * Returns MILLSTREAM_STATUS_OK when all were accepted, else the status of the first that was not; the others are accepted all the same. Fails with
+ * nothing accepted with MILLSTREAM_STATUS_NULL (`receiver`, `packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status`
+ * may be one of millstream_srtp_unprotect(), and MILLSTREAM_STATUS_RESERVED.
+ */
+millstream_status millstream_srtp_unprotect_many(struct millstream_srtp_receiver *receiver,
+                                                 struct SrtpArrived *packets,
+                                                 size_t count);
 
 /**
  * Accepts a packet of RTCP, as millstream_srtp_unprotect() does one of RTP; fails as that does.

@@ -774,6 +774,39 @@ fn sessions_of_srtp() {
     assert!(length == packet.len() && place[..length] == packet);
     refused!(DataLength, "no packet", millstream_srtp_unprotect(receiver, place.as_mut_ptr(), &mut 3));
 
+    // Three of one sender, of which the second has the number of the first, in one call each way.
+    let packets = [2, 2, 3].map(|sequence| [&[0x80, 8, 0, sequence][..], &packet[4..]].concat());
+    let mut places = [[0; 52]; 3];
+    let mut three: [SrtpPacket; 3] = unsafe { std::mem::zeroed() };
+    for ((one, packet), place) in three.iter_mut().zip(&packets).zip(&mut places) {
+        (one.sender, one.packet, one.packet_length) = (sender, packet.as_ptr(), packet.len());
+        (one.output, one.output_length) = (place.as_mut_ptr(), place.len());
+    }
+    refused!(Replayed, "before", millstream_srtp_protect_many(three.as_mut_ptr(), 3));
+    assert_eq!(three.each_ref().map(|one| one.output_length), [42, 0, 42]);
+    assert_eq!(places[1], [0; 52]);
+    let mut arrived: [SrtpArrived; 4] = unsafe { std::mem::zeroed() };
+    let mut again = places[0];
+    for (one, place) in arrived.iter_mut().zip(places.iter_mut().chain([&mut again])) {
+        (one.packet, one.length) = (place.as_mut_ptr(), 42);
+    }
+    let many = arrived.as_mut_ptr();
+    ok!(millstream_srtp_unprotect_many(receiver, null_mut(), 0));
+    refused!(Null, "receiver", millstream_srtp_unprotect_many(null_mut(), many, 4));
+    refused!(Null, "packets", millstream_srtp_unprotect_many(receiver, null_mut(), 4));
+    refused!(DataLength, "no packet", millstream_srtp_unprotect_many(receiver, many, 4));
+    let status = |status: Status| StatusCode(status as u32);
+    let (malformed, replayed) = (status(Status::DataLength), status(Status::Replayed));
+    assert_eq!(
+        arrived.each_ref().map(|one| (one.status, one.length)),
+        [(status(Status::Ok), 32), (malformed, 0), (status(Status::Ok), 32), (replayed, 0)]
+    );
+    assert!(places[0][..32] == packets[0] && places[2][..32] == packets[2]);
+    (arrived[1].reserved[2], arrived[0].packet) = (1, null_mut());
+    arrived[0].length = 42;
+    refused!(Null, "packet", millstream_srtp_unprotect_many(receiver, many, 1));
+    refused!(Reserved, "reserved", millstream_srtp_unprotect_many(receiver, &mut arrived[1], 1));
+
     let mut report = [0; 48];
     report[0] = 0x80;
     let mut length = 28;

@@ -15,6 +15,9 @@ use crate::{shown, signals};
 /// The longest key file. Keysets are the longest, and none has this many bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// The words for a file that has more.
+const NO_KEY: &str = "more than a megabyte: not a key";
+
 /// A key or a passphrase.
 pub type Secret = Zeroizing<Vec<u8>>;
 
@@ -23,9 +26,21 @@ pub type Secret = Zeroizing<Vec<u8>>;
 /// # Errors
 /// [`Error::Secret`] when it can't be read or is empty.
 pub fn key_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
-    let (bytes, everyone) = read(path)?;
+    file_of_keys(path, "invalid key. The file is empty", NO_KEY)
+}
+
+/// Reads a file that has keys in it, as [`key_file`], with the caller's words for a file that is empty or too long.
+///
+/// # Errors
+/// [`Error::Secret`] when it can't be read, or with those words.
+pub(crate) fn file_of_keys(
+    path: &Path,
+    empty: &str,
+    too_long: &str,
+) -> Result<(Secret, Option<String>), Error> {
+    let (bytes, everyone) = read(path, too_long)?;
     if bytes.is_empty() {
-        return Err(Error::secret(path, "invalid key. The file is empty"));
+        return Err(Error::secret(path, empty));
     }
     Ok((bytes, everyone.then(|| readable(path, "key"))))
 }
@@ -47,7 +62,7 @@ pub fn pin_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
 }
 
 fn first_line(path: &Path, what: &str) -> Result<(Secret, Option<String>), Error> {
-    let (mut bytes, everyone) = read(path)?;
+    let (mut bytes, everyone) = read(path, NO_KEY)?;
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
     bytes[end..].zeroize();
     bytes.truncate(end);
@@ -111,7 +126,7 @@ pub(crate) fn length(path: &Path, key: &[u8], error: impl fmt::Display) -> Error
     }
 }
 
-fn read(path: &Path) -> Result<(Secret, bool), Error> {
+fn read(path: &Path, too_long: &str) -> Result<(Secret, bool), Error> {
     let failed = |error: io::Error| Error::secret(path, format!("can not read it: {}", plain(&error)));
     let file = File::open(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
@@ -119,7 +134,7 @@ fn read(path: &Path) -> Result<(Secret, bool), Error> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(found.len().clamp(4096, MOST_BYTES) as usize + 1));
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Error::secret(path, "more than a megabyte: not a key"));
+        return Err(Error::secret(path, too_long));
     }
     Ok((bytes, found.is_file() && found.mode() & 0o004 != 0))
 }

@@ -11,7 +11,7 @@ use crate::description::{Description, Direction, KeyMaterial};
 use crate::fate::{Counters, Fate};
 use crate::ip::Flow;
 use crate::keys::Keys;
-use crate::numbers::Numbers;
+use crate::numbers::{Ahead, Numbers};
 use crate::suite::Suite;
 use crate::window::Window;
 
@@ -35,7 +35,7 @@ pub enum Side {
 
 enum State {
     In(Mutex<Window>),
-    Out(Mutex<Numbers>, u64),
+    Out { numbers: Mutex<Numbers>, ahead: Ahead, vectors: u64 },
 }
 
 /// A security association.
@@ -87,7 +87,10 @@ impl Sa {
                 let window = Window::new(description.window, description.extended, top);
                 (Direction::In, State::In(Mutex::new(window)))
             }
-            Side::Out { numbers, vectors } => (Direction::Out, State::Out(Mutex::new(numbers), vectors)),
+            Side::Out { numbers, vectors } => {
+                let ahead = numbers.ahead();
+                (Direction::Out, State::Out { numbers: Mutex::new(numbers), ahead, vectors })
+            }
         };
         Ok(Sa {
             facts: description,
@@ -130,7 +133,7 @@ impl Sa {
     pub fn highest(&self) -> u64 {
         match &self.begins.state {
             State::In(window) => lock(window).top(),
-            State::Out(numbers, _) => lock(numbers).next() - 1,
+            State::Out { numbers, .. } => lock(numbers).next() - 1,
         }
     }
 
@@ -161,6 +164,23 @@ impl Sa {
         }
     }
 
+    /// Returns true while it is time for [`Sa::reserve_ahead`].
+    pub fn wants_numbers(&self) -> bool {
+        matches!(&self.begins.state, State::Out { ahead, .. } if ahead.is_asked())
+    }
+
+    /// Reserves sequence numbers before they are needed, if it is time for that. Packets go on meanwhile. Somebody has to call this several times a second,
+    /// or else the sender waits for its store each time that it has used a [`BLOCK`](crate::BLOCK).
+    ///
+    /// # Errors
+    /// The store's; it may be tried again.
+    pub fn reserve_ahead(&self) -> std::io::Result<()> {
+        match &self.begins.state {
+            State::In(_) => Ok(()),
+            State::Out { ahead, .. } => ahead.reserve(),
+        }
+    }
+
     /// Stores that no more sequence numbers than those given out were used, when the program ends in order.
     ///
     /// # Errors
@@ -168,7 +188,7 @@ impl Sa {
     pub fn settle(&self) -> std::io::Result<()> {
         match &self.begins.state {
             State::In(_) => Ok(()),
-            State::Out(numbers, _) => lock(numbers).settle(),
+            State::Out { numbers, .. } => lock(numbers).settle(),
         }
     }
 
@@ -221,7 +241,7 @@ impl Sa {
 
     /// Takes the next number to send under, and the vector that belongs to it.
     pub(crate) fn take_number(&self) -> Result<(u64, u64), Fate> {
-        let State::Out(numbers, vectors) = &self.begins.state else { return Err(Fate::NoSa) };
+        let State::Out { numbers, vectors, .. } = &self.begins.state else { return Err(Fate::NoSa) };
         let number = lock(numbers).take()?;
         Ok((number, vectors.wrapping_add(number)))
     }

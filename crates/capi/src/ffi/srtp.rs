@@ -2,9 +2,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use millstream::srtp::{Outgoing, Profile, Receiver, Sender, protect_many};
+use millstream::srtp::{Incoming, Profile, Receiver, Sender, protect_many};
 
 use super::queue::structures::none_reserved;
 use super::{In, Out, free, guard, make, object_mut, put};
@@ -28,10 +26,8 @@ pub const MILLSTREAM_SRTP_TRAILER: usize = 20;
 /// The side of a session that protects packets.
 pub struct SrtpSender {
     inner: Sender,
-    /// The last protected packet, before it is copied to where C wants it.
+    /// The last protected packet of RTCP, before it is copied to where C wants it.
     place: Vec<u8>,
-    /// The last round of packets that had one of this sender.
-    round: u64,
 }
 
 /// The side of a session that accepts packets.
@@ -65,6 +61,22 @@ pub struct SrtpPacket {
 
 const _: () = assert!(size_of::<SrtpPacket>() == 64);
 
+/// One protected packet to accept, 32 bytes. Set all of it to 0, then its fields.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SrtpArrived {
+    /// The protected packet of RTP, which is decrypted in place; apart from everything else that the call names.
+    pub packet: *mut u8,
+    /// Bytes of the protected packet; after the call, those of the packet without its tag, or 0 if the packet failed.
+    pub length: usize,
+    /// The result, after the call.
+    pub status: StatusCode,
+    /// 0.
+    pub reserved: [u32; 3],
+}
+
+const _: () = assert!(size_of::<SrtpArrived>() == 32);
+
 fn profile(number: u32) -> Result<Profile, Failure> {
     match number {
         MILLSTREAM_SRTP_AES128_CM_SHA1_80 => Ok(Profile::Aes128CmSha1Tag80),
@@ -94,7 +106,7 @@ pub unsafe extern "C" fn millstream_srtp_sender_new(
         make("made", made, || {
             let key = In::new("key_and_salt", key_and_salt, key_and_salt_length)?.get();
             let inner = Sender::new(self::profile(profile)?, key)?;
-            Ok(SrtpSender { inner, place: Vec::new(), round: 0 })
+            Ok(SrtpSender { inner, place: Vec::new() })
         })
     })
 }
@@ -106,9 +118,8 @@ pub unsafe extern "C" fn millstream_srtp_sender_free(sender: *mut SrtpSender) {
     unsafe { free(sender) }
 }
 
-/// Protects `count` packets of RTP, those of one kind side by side: one packet for many receivers, or packets of many streams. All are
-/// done on return, each with its `status`. Packets of one sender are protected in their order, and each number once: every further packet of one
-/// sender begins a round of its own, so that lanes are fuller where senders differ.
+/// Protects `count` packets of RTP, those of one kind side by side: one packet for many receivers, many packets of one stream, or packets of many
+/// streams. All are done on return, each with its `status`. Packets of one sender are protected in their order, and each number once.
 ///
 /// Returns MILLSTREAM_STATUS_OK when all succeeded, else the status of the first that did not; the others are protected all the same. Fails
 /// with nothing protected with MILLSTREAM_STATUS_NULL (`packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status` may
@@ -118,87 +129,86 @@ pub unsafe extern "C" fn millstream_srtp_sender_free(sender: *mut SrtpSender) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_srtp_protect_many(packets: *mut SrtpPacket, count: usize) -> Status {
     guard(|| {
-        if packets.is_null() && count > 0 {
-            return Err(Failure::Null("packets"));
-        }
-        if count > isize::MAX as usize / size_of::<SrtpPacket>() {
-            return Err(Failure::Size("packets", count));
-        }
-        if count == 0 {
-            return Ok(());
-        }
+        // SAFETY: the caller's promise.
+        let packets = unsafe { all("packets", packets, count)? };
         millstream::features()?;
-        // SAFETY: the caller's promise; not NULL, and no longer than an object can be.
-        let packets = unsafe { std::slice::from_raw_parts_mut(packets, count) };
-        let (mut first, mut left) = (None, (0..count).collect::<Vec<usize>>());
-        while !left.is_empty() {
+        let mut first = First(None);
+        let mut good = Vec::with_capacity(count);
+        for (place, packet) in packets.iter_mut().enumerate() {
             // SAFETY: the caller's promise for each packet.
-            unsafe { round(packets, &mut left, &mut first)? };
+            match unsafe { parts(packet) } {
+                Ok((bytes, output)) => good.push((packet.sender, place, bytes, output)),
+                Err(failure) => {
+                    (packet.status, packet.output_length) = (first.note(place, failure), 0);
+                }
+            }
         }
-        first.map_or(Ok(()), |(place, failure)| Err(Failure::Operation(place, Box::new(failure))))
+        // The packets of a sender come together then, in their order.
+        good.sort_by_key(|(sender, ..)| *sender);
+        let which: Vec<usize> = good.iter().map(|(_, place, ..)| *place).collect();
+        let mut outgoing = Vec::with_capacity(good.len());
+        let mut good = good.into_iter().peekable();
+        while let Some((at, ..)) = good.peek() {
+            let at = *at;
+            // SAFETY: not NULL, as `parts` has seen; the rest is the caller's word. No other reference is made to this sender, whose packets all follow.
+            let sender = unsafe { object_mut("sender", at)? };
+            let of_sender = std::iter::from_fn(|| good.next_if(|(sender, ..)| *sender == at));
+            outgoing.extend(sender.inner.outgoing(of_sender.map(|(_, _, bytes, output)| (bytes, output))));
+        }
+        protect_many(&mut outgoing)?;
+        for (place, outgoing) in which.into_iter().zip(&outgoing) {
+            let packet = &mut packets[place];
+            packet.output_length = outgoing.protected_len();
+            packet.status = match outgoing.result() {
+                Ok(()) => Status::Ok.into(),
+                Err(error) => first.note(place, error.into()),
+            };
+        }
+        first.end()
     })
 }
 
-/// Protects the first packet of each sender among those that are left, and leaves the others. `first` receives the failure of the foremost.
-///
-/// # Safety
-/// What the packets name is valid, as the caller promised.
-unsafe fn round(
-    packets: &mut [SrtpPacket],
-    left: &mut Vec<usize>,
-    first: &mut Option<(usize, Failure)>,
-) -> Result<(), Failure> {
-    // No two rounds have one number, so nothing has to be taken back at a round's end, however it ends.
-    static ROUNDS: AtomicU64 = AtomicU64::new(0);
-    let number = ROUNDS.fetch_add(1, Ordering::Relaxed) + 1;
-    let (mut which, mut outgoing, mut later) = (Vec::new(), Vec::new(), Vec::new());
-    let mut fail = |packet: &mut SrtpPacket, place: usize, failure: Failure| {
-        (packet.status, packet.output_length) = (failure.status().into(), 0);
-        if first.as_ref().is_none_or(|(before, _)| *before > place) {
-            *first = Some((place, failure));
+/// The failure of the foremost packet that failed.
+struct First(Option<(usize, Failure)>);
+
+impl First {
+    /// Notes a failure, and returns the packet's status.
+    fn note(&mut self, place: usize, failure: Failure) -> StatusCode {
+        let status = failure.status().into();
+        if self.0.as_ref().is_none_or(|(before, _)| *before > place) {
+            self.0 = Some((place, failure));
         }
-    };
-    for place in left.drain(..) {
-        let packet = &mut packets[place];
-        // SAFETY: as the caller says. A sender of this round has a reference to it in `outgoing`, and gets no other.
-        match unsafe { parts(packet, number) } {
-            Ok(None) => later.push(place),
-            Ok(Some((sender, bytes))) => {
-                which.push(place);
-                outgoing.push(Outgoing::new(&mut sender.inner, bytes, &mut sender.place));
-            }
-            Err(failure) => fail(packet, place, failure),
-        }
+        status
     }
-    let protected = protect_many(&mut outgoing);
-    let results: Vec<_> = outgoing.iter().map(Outgoing::result).collect();
-    drop(outgoing);
-    for (place, result) in which.into_iter().zip(results) {
-        let packet = &mut packets[place];
-        // SAFETY: as the caller says; the references of before are gone.
-        let sender = unsafe { &*packet.sender };
-        match result {
-            Ok(()) if protected.is_ok() => {
-                // SAFETY: as the caller says; `parts` found room for the packet and the longest trailer.
-                unsafe { packet.output.copy_from_nonoverlapping(sender.place.as_ptr(), sender.place.len()) };
-                (packet.status, packet.output_length) = (Status::Ok.into(), sender.place.len());
-            }
-            Ok(()) => {}
-            Err(error) => fail(packet, place, error.into()),
-        }
+
+    fn end(self) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), |(place, failure)| Err(Failure::Operation(place, Box::new(failure))))
     }
-    *left = later;
-    Ok(protected?)
 }
 
-/// Returns the sender of a packet and the packet's bytes; none if that sender has a packet in this round.
+/// Returns the structures of a call.
+///
+/// # Safety
+/// There are as many as the caller says, and nobody else uses them during the call.
+unsafe fn all<'a, T>(name: &'static str, at: *mut T, count: usize) -> Result<&'a mut [T], Failure> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    if at.is_null() {
+        return Err(Failure::Null(name));
+    }
+    if count > isize::MAX as usize / size_of::<T>() {
+        return Err(Failure::Size(name, count));
+    }
+    // SAFETY: the caller's promise; not NULL, and no longer than an object can be.
+    Ok(unsafe { std::slice::from_raw_parts_mut(at, count) })
+}
+
+/// Returns a packet's bytes, and the place for the protected packet.
 ///
 /// # Safety
 /// What the packet names is valid for `'a`.
-unsafe fn parts<'a>(
-    packet: &SrtpPacket,
-    round: u64,
-) -> Result<Option<(&'a mut SrtpSender, &'a [u8])>, Failure> {
+unsafe fn parts<'a>(packet: &SrtpPacket) -> Result<(&'a [u8], &'a mut [u8]), Failure> {
     none_reserved(&packet.reserved)?;
     let bytes = In::new("packet", packet.packet, packet.packet_length)?;
     let output = Out::new("output", packet.output, packet.output_length)?;
@@ -210,16 +220,8 @@ unsafe fn parts<'a>(
     if packet.sender.is_null() {
         return Err(Failure::Null("sender"));
     }
-    // SAFETY: not NULL; the rest is the caller's word. The number is looked at without a reference to the whole.
-    if unsafe { (*packet.sender).round } == round {
-        return Ok(None);
-    }
-    // SAFETY: as above; nobody else has a reference to a sender that is not of this round.
-    unsafe {
-        let sender = object_mut("sender", packet.sender)?;
-        sender.round = round;
-        Ok(Some((sender, bytes.get())))
-    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { (bytes.get(), output.get()) })
 }
 
 /// Protects a packet of RTCP in place: *length is its bytes before, and those of the protected packet after. `room` is the bytes that are at
@@ -288,6 +290,48 @@ pub unsafe extern "C" fn millstream_srtp_unprotect(
 ) -> Status {
     // SAFETY: the caller's promise; see the module.
     guard(|| unsafe { accept(receiver, packet, length, Receiver::unprotect) })
+}
+
+/// Accepts `count` packets of RTP side by side, as millstream_srtp_unprotect() does one after another: many packets of one stream, or of several
+/// streams of one receiver. All are done on return, each with its `status`; one that fails is as it came. Packets are judged as they would have been at
+/// the beginning of the call, so none is too old because of another one in it, and of two with one number one is accepted.
+///
+/// Returns MILLSTREAM_STATUS_OK when all were accepted, else the status of the first that was not; the others are accepted all the same. Fails with
+/// nothing accepted with MILLSTREAM_STATUS_NULL (`receiver`, `packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status`
+/// may be one of millstream_srtp_unprotect(), and MILLSTREAM_STATUS_RESERVED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_srtp_unprotect_many(
+    receiver: *mut SrtpReceiver,
+    packets: *mut SrtpArrived,
+    count: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (receiver, packets) =
+            unsafe { (object_mut("receiver", receiver)?, all("packets", packets, count)?) };
+        let mut first = First(None);
+        let (mut which, mut incoming) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (place, packet) in packets.iter_mut().enumerate() {
+            let checked = none_reserved(&packet.reserved);
+            match checked.and_then(|()| Out::new("packet", packet.packet, packet.length)) {
+                Ok(bytes) => {
+                    which.push(place);
+                    // SAFETY: the caller's promise.
+                    incoming.push(Incoming::new(unsafe { bytes.get() }));
+                }
+                Err(failure) => (packet.status, packet.length) = (first.note(place, failure), 0),
+            }
+        }
+        receiver.0.unprotect_many(&mut incoming)?;
+        for (place, incoming) in which.into_iter().zip(&incoming) {
+            let packet = &mut packets[place];
+            (packet.status, packet.length) = match incoming.result() {
+                Ok(len) => (Status::Ok.into(), len),
+                Err(error) => (first.note(place, error.into()), 0),
+            };
+        }
+        first.end()
+    })
 }
 
 /// Accepts a packet of RTCP, as millstream_srtp_unprotect() does one of RTP; fails as that does.

@@ -4,7 +4,7 @@ use std::io;
 use std::mem::replace;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use millstream_esp::{Held, Job, Packet, Table};
@@ -22,14 +22,13 @@ pub(super) const KEEPALIVE: [u8; 1] = [0xff];
 /// The beginning of a packet of IKE (RFC 3948 §2.2).
 const IKE: [u8; 4] = [0; 4];
 
-/// Starts the thread of a socket.
+/// Starts the thread of a socket, which ends with it.
 ///
 /// # Errors
 /// The system's.
-pub(super) fn start(plane: &Arc<Plane>, socket: Arc<Socket>) -> io::Result<()> {
+pub(super) fn start(plane: &Arc<Plane>, socket: Arc<Socket>) -> io::Result<JoinHandle<()>> {
     let plane = plane.clone();
-    thread::Builder::new().name("esp-arriving".to_owned()).spawn(move || carry(&plane, &socket))?;
-    Ok(())
+    thread::Builder::new().name("esp-arriving".to_owned()).spawn(move || carry(&plane, &socket))
 }
 
 fn carry(plane: &Arc<Plane>, socket: &Socket) {
@@ -50,7 +49,7 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
     });
     let mut inbox = Inbox::new();
     let (mut jobs, mut own) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-    loop {
+    while !socket.is_over() {
         let received = socket.receive(&mut inbox, |packets, arrived| {
             // An empty one is a packet, too. Those that came as one may have a shorter one behind them.
             let none = packets.is_empty().then_some(packets);
@@ -85,6 +84,8 @@ fn carry(plane: &Arc<Plane>, socket: &Socket) {
             }
         }
     }
+    line.hand_in(jobs);
+    line.drain();
 }
 
 /// Finds the association of a packet, and begins to open it.

@@ -16,6 +16,7 @@ use millstream_shm::{Listener, Socket};
 use rustix::net::{SocketFlags, accept_with};
 use zeroize::Zeroizing;
 
+use super::changes::Changes;
 use super::plane::Plane;
 use super::{add, report};
 use crate::error::{Error, plain};
@@ -173,13 +174,13 @@ fn answer(request: &str, plane: &Arc<Plane>) -> Result<String, String> {
     }
 }
 
-fn remove(plane: &Plane, spi: &str, destination: Option<IpAddr>) -> Result<String, String> {
+fn remove(plane: &Arc<Plane>, spi: &str, destination: Option<IpAddr>) -> Result<String, String> {
     let number = match spi.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => spi.parse(),
     };
     let number = number.map_err(|_| format!("{spi} is no SPI"))?;
-    match plane.remove(number, destination) {
+    match Changes::begin(plane).remove(number, destination) {
         true => Ok(String::new()),
         false => Err(format!("there is no association {number:#010x}")),
     }

@@ -23,6 +23,7 @@ use rustix::net::{
 use zeroize::{Zeroize, Zeroizing};
 
 use super::add;
+use super::changes::Changes;
 use super::plane::Plane;
 use crate::error::{Error, plain};
 
@@ -258,7 +259,10 @@ impl Follower {
     /// Adds an association, or replaces it if it is another one now.
     fn add(&mut self, mut state: Description) -> Result<(), String> {
         let id = KernelState { spi: state.spi, destination: state.destination };
-        let known = self.plane.table().get(id.spi, id.destination).cloned();
+        let plane = self.plane.clone();
+        // An association that replaces another one goes on with its socket.
+        let mut changes = Changes::begin(&plane);
+        let known = plane.table().get(id.spi, id.destination).cloned();
         if let Some(known) = known {
             let fingerprint = state.keys.fingerprint(state.suite).map_err(|error| error.to_string())?;
             let is_same_key = known.fingerprint() == fingerprint;
@@ -266,14 +270,15 @@ impl Follower {
                 self.states.insert(id);
                 return Ok(());
             }
-            self.remove(id);
+            self.states.remove(&id);
+            changes.remove(id.spi, Some(id.destination));
             if is_same_key && known.direction() == Direction::In {
                 // Whatever the old window accepts until then, the new one does not accept again.
                 end_packets(&known);
                 state.last_accepted = state.last_accepted.max(known.highest());
             }
         }
-        add::one(&self.plane, state).map_err(|what| format!("association {:#010x}: {what}", id.spi))?;
+        add::one(&mut changes, state).map_err(|what| format!("association {:#010x}: {what}", id.spi))?;
         self.states.insert(id);
         Ok(())
     }
@@ -281,7 +286,7 @@ impl Follower {
     fn remove(&mut self, id: KernelState) {
         self.states.remove(&id);
         // One that could not be made is not there.
-        self.plane.remove(id.spi, Some(id.destination));
+        Changes::begin(&self.plane).remove(id.spi, Some(id.destination));
     }
 
     fn forget_policy(&mut self, policy: &Policy, forwarded: bool) {
@@ -372,6 +377,7 @@ mod tests {
             state: folder.path().join("state"),
             control: folder.path().join("control"),
             workers: 0,
+            most_sockets: 2,
             mtu: 1500,
             least_path_mtu: Some(1280),
             keepalive: None,
@@ -418,6 +424,6 @@ mod tests {
         // After it was removed, a key goes on behind the numbers that were reserved.
         tell(KernelMessage::State(Box::new(state(0x101, "out", ""))));
         tell(KernelMessage::StatesGone);
-        assert_eq!(plane.table().all().count(), 0);
+        assert_eq!((plane.table().all().count(), plane.outer.count()), (0, 0));
     }
 }

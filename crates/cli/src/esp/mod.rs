@@ -6,10 +6,12 @@
 
 mod add;
 mod arriving;
+mod changes;
 mod control;
 mod kernel;
 mod leaving;
 mod options;
+mod outer;
 mod path_mtu;
 mod paths;
 mod plane;
@@ -49,6 +51,7 @@ pub(crate) fn run(options: &Options, say: &Say) -> Result<(), Error> {
 
     // Before anything is made that would have to go again.
     let kernel = options.from_kernel.then(Kernel::open).transpose()?;
+    let text = options.file.as_deref().map(add::read).transpose()?;
     let records = Records::open(&options.state).map_err(|error| failed_at(&options.state, error))?;
     if records.is_volatile() {
         say(&format!(
@@ -64,8 +67,8 @@ pub(crate) fn run(options: &Options, say: &Say) -> Result<(), Error> {
     let workers = Workers::start(place.clone(), options.workers);
     let workers = workers.map_err(|error| failed("threads", error))?;
     let plane = Arc::new(Plane::new(tun, place, records, workers, options));
-    if options.file.is_some() {
-        add::from_file(&plane)?;
+    if let (Some(path), Some(text)) = (&options.file, text) {
+        add::from_file(&plane, path, &text)?;
     }
     if let Some(kernel) = kernel {
         kernel.follow(&plane, say)?;

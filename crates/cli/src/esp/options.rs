@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) control: PathBuf,
     /// The number of threads that compute.
     pub(crate) workers: usize,
+    /// The most sockets for outer packets.
+    pub(crate) most_sockets: usize,
     /// The longest outer packet.
     pub(crate) mtu: usize,
     /// The MTU below which no message of ICMP is believed; none if no message is.

@@ -1,6 +1,5 @@
 //! The parts of a data plane that all of its threads share.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,10 +10,11 @@ use std::time::Duration;
 use millstream_esp::{Counters, Description, Direction, Job, Packet, Place, Sa, Suite, Table, Workers};
 
 use super::options::Options;
+use super::outer::Outer;
 use super::path_mtu::{self, PathMtus};
 use super::paths::{Moved, Path};
 use super::records::{Record, Records};
-use super::sockets::{Local, Socket, TooBig};
+use super::sockets::TooBig;
 use super::tun::Tun;
 
 /// The room of the buffers that are kept: nearly all packets fit. They lie close together, and so do their addresses in caches.
@@ -48,10 +48,8 @@ pub(super) struct Plane {
     /// The peers that have moved, if peers are followed.
     pub(super) moved: Option<Moved>,
     pub(super) path_mtus: PathMtus,
-    /// True if messages of ICMP are asked for.
-    hears_icmp: bool,
+    pub(super) outer: Outer,
     table: RwLock<Table>,
-    sockets: RwLock<HashMap<Local, Arc<Socket>>>,
     opening: Mutex<Vec<Opening>>,
     buffers: Mutex<Vec<Packet>>,
 }
@@ -106,9 +104,8 @@ impl Plane {
             events: Events::default(),
             moved: options.follows.then(Moved::default),
             path_mtus: PathMtus::new(options.mtu, options.least_path_mtu.unwrap_or(options.mtu)),
-            hears_icmp: options.least_path_mtu.is_some(),
+            outer: Outer::new(options.most_sockets, options.least_path_mtu.is_some()),
             table: RwLock::new(Table::default()),
-            sockets: RwLock::new(HashMap::new()),
             opening: Mutex::new(Vec::new()),
             buffers: Mutex::new(Vec::new()),
         }
@@ -159,31 +156,12 @@ impl Plane {
         least.unwrap_or(self.path_mtus.outer().saturating_sub(USUAL_OVERHEAD)).max(LEAST_MTU)
     }
 
-    /// Returns the socket of a local end, if it is open.
-    pub(super) fn socket(&self, local: Local) -> Option<Arc<Socket>> {
-        self.sockets.read().unwrap_or_else(PoisonError::into_inner).get(&local).cloned()
-    }
-
-    /// Opens the socket of a local end. Returns it if it is new, so that somebody has to read from it.
-    ///
-    /// # Errors
-    /// As for [`Socket::open`].
-    pub(super) fn open(&self, local: Local) -> io::Result<Option<Arc<Socket>>> {
-        let mut sockets = self.sockets.write().unwrap_or_else(PoisonError::into_inner);
-        if sockets.contains_key(&local) {
-            return Ok(None);
-        }
-        let socket = Arc::new(Socket::open(local, self.hears_icmp)?);
-        sockets.insert(local, socket.clone());
-        Ok(Some(socket))
-    }
-
     /// Sends packets of an association.
     pub(super) fn send(&self, facts: &Description, packets: &[&[u8]], class: u8) {
         let path = Path::of(facts, Direction::Out);
         let peer = self.peer(&path);
-        let refused =
-            self.socket(path.local).map_or(packets.len(), |socket| socket.send(packets, class, peer));
+        let sent = self.outer.with(path.local, |socket| socket.send(packets, class, peer));
+        let refused = sent.unwrap_or(packets.len());
         if refused > 0 {
             self.events.refused.fetch_add(refused as u64, Ordering::Relaxed);
         }
@@ -221,35 +199,6 @@ impl Plane {
         let path = Path::of(sa.facts(), Direction::In);
         if sa.facts().encapsulation.is_some() && moved.heard(&path, from, is_newest) {
             self.events.moves.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Removes the association with this SPI, and this destination where one is named. Returns false if there is none.
-    pub(super) fn remove(&self, spi: u32, destination: Option<IpAddr>) -> bool {
-        let mut table = self.table_mut();
-        let Some(sa) = table.remove(spi, destination) else { return false };
-        // While the table is held nobody can add another association with this key, whose numbers begin where the record says. Reserved
-        // numbers are lost if this fails, and nothing else.
-        let _ = sa.settle();
-        drop(table);
-        self.forget(&sa);
-        if sa.direction() == Direction::In {
-            // One that is added with the same key accepts nothing of this again. If this fails the next look at records tries again.
-            let _ = self.write_records();
-        }
-        true
-    }
-
-    /// Forgets where a peer is when the last association that heard from it was removed.
-    fn forget(&self, removed: &Sa) {
-        let Some(moved) = self.moved.as_ref().filter(|_| removed.direction() == Direction::In) else {
-            return;
-        };
-        let path = Path::of(removed.facts(), Direction::In);
-        let hears =
-            |sa: &Arc<Sa>| sa.direction() == Direction::In && Path::of(sa.facts(), Direction::In) == path;
-        if !self.table().all().any(hears) {
-            moved.forget(&path);
         }
     }
 

@@ -19,6 +19,7 @@ pub(super) fn json(plane: &Plane) -> Value {
         "isolated": matches!(plane.place, Place::Worker(_)),
         "associations": table.all().map(|sa| association(plane, sa)).collect::<Vec<_>>(),
         "policies": table.policies().len(),
+        "sockets": plane.outer.count(),
         "not_followed": count(&plane.events.not_followed),
         "dropped": dropped(&plane.dropped),
         "ike": count(&plane.events.ike),

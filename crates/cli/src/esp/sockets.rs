@@ -7,7 +7,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::cmsg_space;
@@ -17,6 +17,7 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, recvmsg,
     sendmsg, setsockopt, sockopt as options,
 };
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, bind, socket_with, sockopt};
 
@@ -33,6 +34,9 @@ pub(super) struct Socket {
     local: Local,
     /// True while the kernel divides what is sent.
     divides: AtomicBool,
+    is_over: AtomicBool,
+    /// An event that can be read when nobody is to wait for packets any more.
+    over: OwnedFd,
 }
 
 /// A packet that has arrived, or several that came as one.
@@ -121,15 +125,29 @@ impl Socket {
             // Linux before 5.0 gives them one by one.
             let _ = setsockopt(&descriptor, options::UdpGroSegment, &true);
         }
-        Ok(Socket { descriptor, local, divides: AtomicBool::new(local.port.is_some()) })
+        let over = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let (divides, is_over) = (AtomicBool::new(local.port.is_some()), AtomicBool::new(false));
+        Ok(Socket { descriptor, local, divides, is_over, over })
     }
 
-    /// Waits for a packet, and returns true if there is something for [`Socket::too_big`].
+    /// Has whoever waits for packets wait no longer, now and later.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // The first number always fits.
+        let _ = rustix::io::write(&self.over, &1u64.to_ne_bytes());
+    }
+
+    /// Returns true after [`Socket::end`].
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a packet or the end, and returns true if there is something for [`Socket::too_big`].
     ///
     /// # Errors
     /// The system's.
     pub(super) fn wait(&self) -> io::Result<bool> {
-        super::tun::wait(self.descriptor.as_fd())
+        super::tun::wait([self.descriptor.as_fd(), self.over.as_fd()])
     }
 
     /// Reads packets, gives each to `take`, or several of one length from one peer at once, and returns how many there were, these counted
@@ -269,12 +287,6 @@ impl Socket {
             Err(error) if is_told_once(error) => send(),
             ended => ended,
         }
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
     }
 }
 

@@ -100,7 +100,7 @@ impl Tun {
     /// # Errors
     /// The system's.
     pub(super) fn wait(&self) -> io::Result<()> {
-        wait(self.file.as_fd()).map(|_| ())
+        wait([self.file.as_fd()]).map(|_| ())
     }
 
     /// Reads a packet, which may stand for many; none if there is none now.
@@ -150,12 +150,12 @@ impl Tun {
     }
 }
 
-/// Waits until a descriptor can be read, and returns true if it has an error to tell.
+/// Waits until one of some descriptors can be read, and returns true if the first has an error to tell.
 ///
 /// # Errors
 /// The system's.
-pub(super) fn wait(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+pub(super) fn wait<const N: usize>(descriptors: [BorrowedFd<'_>; N]) -> io::Result<bool> {
+    let mut polled = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
     match poll(&mut polled, None) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(polled[0].revents().contains(PollFlags::ERR)),
         Err(error) => Err(error.into()),

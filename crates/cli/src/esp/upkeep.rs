@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use millstream_esp::{Direction, Place};
+use millstream_esp::{Direction, Place, Sa};
 
 use super::arriving::KEEPALIVE;
 use super::plane::Plane;
@@ -20,14 +20,27 @@ const TICK: Duration = Duration::from_millis(100);
 /// The ticks between two looks at records and lifetimes.
 const TICKS: u32 = 10;
 
-/// Starts the thread.
+/// Starts the threads: numbers that are reserved ahead don't wait for the rest.
 ///
 /// # Errors
 /// The system's.
 pub(super) fn start(plane: &Arc<Plane>) -> io::Result<()> {
-    let plane = plane.clone();
-    thread::Builder::new().name("esp-upkeep".to_owned()).spawn(move || keep_up(&plane))?;
+    let (keeps, reserves) = (plane.clone(), plane.clone());
+    thread::Builder::new().name("esp-upkeep".to_owned()).spawn(move || keep_up(&keeps))?;
+    thread::Builder::new().name("esp-numbers".to_owned()).spawn(move || reserve_numbers(&reserves))?;
     Ok(())
+}
+
+/// Reserves sequence numbers ahead of need, so that no packet waits for the disk. A sender asks for a block when it has used half of the one before.
+fn reserve_numbers(plane: &Plane) {
+    loop {
+        // Nobody waits for the table while the disk is at work.
+        let wanting: Vec<Arc<Sa>> = plane.table().all().filter(|sa| sa.wants_numbers()).cloned().collect();
+        // A reservation that fails is tried again at the next look, and by the sender at the end of its block.
+        wanting.iter().for_each(|sa| drop(sa.reserve_ahead()));
+        drop(wanting);
+        thread::sleep(TICK);
+    }
 }
 
 fn keep_up(plane: &Plane) {

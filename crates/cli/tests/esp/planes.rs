@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::bed::{ATTACK, GCM, IN_UDP, number, one, pair, reports, run};
-use crate::common::Place;
+use crate::common::{MILLSTREAM, Place};
 
 #[test]
 fn pings_go_through_every_suite_and_both_sorts_of_packets() {
@@ -171,6 +171,91 @@ show a
 }
 
 /// Replayed, forged, cut, oversized and unknown packets from the wire are counted, each where it belongs, and dropped.
+/// Sockets, and the threads that read from them, are there as long as an association uses them, and no longer.
+#[test]
+fn sockets_and_threads_end_with_the_last_association() {
+    const ROUNDS: u16 = 2;
+    let test = "sockets_and_threads_end_with_the_last_association";
+    let place = Place::new();
+    place.key("sa.conf", pair(1, GCM, IN_UDP));
+    for number in 1..=20 {
+        let more = IN_UDP.replace("4500", &(5000 + u16::from(number)).to_string());
+        place.key(&format!("more{number}"), pair(100 + number, GCM, &more));
+    }
+    // The first association in it is right, and the second one has the key of the first.
+    let right = pair(99, GCM, &IN_UDP.replace("4500", "4999"));
+    let (first, _) = right.split_at(right.rfind("src").unwrap());
+    place.key("wrong", format!("{first}{}", first.replace("0xc0de6301", "0xc0de6303")));
+    let ports = |all: std::ops::Range<u16>| -> String {
+        let one = |port: u16| {
+            format!(
+                "src 192.0.2.1 dst 192.0.2.2 proto esp spi {port} mode tunnel {} encap type espinudp sport {port} dport 4500\n",
+                GCM.replace("KEY20", &format!("0x{port:040x}"))
+            )
+        };
+        all.map(one).collect()
+    };
+    place.key("all", ports(20_000..20_254));
+    place.key("too-many", ports(20_254..20_256));
+    place.key("empty", "");
+    let script = format!(
+        r#"
+ctl() {{ what=$1; shift; $MILLSTREAM esp $what "$@" --control a.sock; }}
+count() {{ echo "$(ls /proc/$A/fd | wc -l) $(ls /proc/$A/task | wc -l)"; }}
+through 3 ''
+count > before
+for round in $(seq {ROUNDS}); do
+    for number in $(seq 20); do ctl add more$number; done
+    count > during$round
+    for number in $(seq 20); do for way in 1 2; do ctl del $(printf 0xc0de%02x0%d $((100 + number)) $way); done; done
+    ctl add wrong 2>>wrong.log && exit 1
+    count > after$round
+    cmp before after$round
+done
+ctl add all
+ctl add too-many 2>>too-many.log && exit 1
+ctl add empty 2>>empty.log && exit 1
+show a
+for port in $(seq 20000 20253); do ctl del $port; done
+count > last
+cmp before last
+through 3 ''
+show a
+"#
+    );
+    let Some(out) = run(test, &place, ["--workers 0", ""], "", &script) else { return };
+    let [full, end] = &reports(&out)[..] else { panic!("{out}") };
+    assert_eq!((&full["sockets"], &end["sockets"]), (&255.into(), &1.into()));
+    let read = |name: &str| -> Vec<usize> {
+        let text = std::fs::read_to_string(place.path(name)).unwrap();
+        text.split_whitespace().map(|count| count.parse().unwrap()).collect()
+    };
+    let (before, during) = (read("before"), read("during2"));
+    // Each has a socket, an event, and a thread.
+    assert_eq!(during, [before[0] + 40, before[1] + 20]);
+    let said = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    assert!(said("wrong.log").contains("have the same key"), "{}", said("wrong.log"));
+    assert!(said("too-many.log").contains("256 sockets are open"), "{}", said("too-many.log"));
+    assert!(said("empty.log").contains("empty: it is empty"), "{}", said("empty.log"));
+}
+
+/// A file that has nothing, or far too much, is named with the remedy before a device is made.
+#[test]
+fn a_file_without_associations_and_one_that_is_none_are_named() {
+    let place = Place::new();
+    place.key("empty.conf", "");
+    place.key("long.conf", "#\n".repeat(1 << 20));
+    for (file, what) in [("empty.conf", "--state"), ("long.conf", "millstream esp add")] {
+        let folder = place.path("state");
+        let mut command = Command::new(MILLSTREAM);
+        command.args(["esp", "run", "--control", "/nowhere/esp.sock", "--sa"]).arg(place.path(file));
+        let ended = command.arg("--state").arg(&folder).output().unwrap();
+        let error = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && error.contains(file) && error.contains(what), "{error}");
+        assert!(!folder.exists(), "nothing has begun");
+    }
+}
+
 #[test]
 fn packets_that_are_none_are_counted_and_dropped() {
     let place = Place::new();

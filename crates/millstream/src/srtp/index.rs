@@ -60,6 +60,8 @@ impl Numbers {
                 self.seen = if ahead < WINDOW { self.seen << ahead } else { 0 } | 1;
                 self.newest = index;
             }
+            // One that came with others is as old as it was before them. It can't come again, as it is too old now.
+            None if self.newest - index >= WINDOW => {}
             None => self.seen |= 1 << (self.newest - index),
         }
     }
@@ -73,6 +75,11 @@ impl Sources {
             Some(_) => self.others.get(&source),
             None => None,
         }
+    }
+
+    /// Returns true if a packet of this source was there before.
+    pub(super) fn knows(&self, source: u32) -> bool {
+        self.get(source).is_some()
     }
 
     fn has_room(&self) -> bool {

@@ -1,28 +1,70 @@
 //! Protection of many packets at a time.
 
-use crate::{InOut, Operation};
+use crate::InOut;
+use crate::aes::CtrJob;
+use crate::gcm::GcmJob;
+use crate::hmac::HmacJob;
 
-use super::keys::{Keys, nonce};
+use super::index::Sources;
+use super::keys::{Keys, SessionKeys, nonce};
+use super::lanes::{CHUNK, Lanes};
 use super::packet::Rtp;
+use super::place::{BEHIND, Place};
 use super::{Error, Sender};
 
-/// A packet of RTP on its way out: who protects it, its bytes, and the place for the protected packet.
+/// A packet of RTP on its way out: its number, its bytes, and the place for the protected packet.
 pub struct Outgoing<'a> {
-    sender: &'a mut Sender,
+    keys: &'a SessionKeys,
     packet: &'a [u8],
-    place: &'a mut Vec<u8>,
-    result: Result<(), Error>,
+    place: Place<'a>,
+    numbered: Result<Numbered, Error>,
+}
+
+/// The facts of a packet that has its number.
+struct Numbered {
+    rtp: Rtp,
+    index: u64,
+    nonce: [u8; 12],
 }
 
 impl<'a> Outgoing<'a> {
-    /// Plans to protect a packet. What is in `place` gives way to the protected packet.
-    pub fn new(sender: &'a mut Sender, packet: &'a [u8], place: &'a mut Vec<u8>) -> Self {
-        Outgoing { sender, packet, place, result: Ok(()) }
+    /// Takes a packet's number, so that [`protect_many`] can protect it. What is in `place` gives way to the protected packet.
+    pub fn new(sender: &'a mut Sender, packet: &'a [u8], place: impl Into<Place<'a>>) -> Self {
+        Outgoing::begin(&sender.keys, &mut sender.rtp, packet, place.into())
+    }
+
+    fn begin(keys: &'a SessionKeys, sources: &mut Sources, packet: &'a [u8], mut place: Place<'a>) -> Self {
+        let numbered = Rtp::parse(packet).and_then(|rtp| {
+            place.make_room(packet.len())?;
+            let index = sources.next(rtp.source, rtp.sequence)?;
+            sources.note(rtp.source, index);
+            let nonce = match &keys.rtp {
+                Keys::Gcm(_, salt) => nonce(salt, rtp.source, index),
+                Keys::Counter(_) => [0; 12],
+            };
+            Ok(Numbered { rtp, index, nonce })
+        });
+        if numbered.is_err() {
+            place.end(0);
+        }
+        Outgoing { keys, packet, place, numbered }
     }
 
     /// Returns what came of it. After a failure the place is empty.
     pub fn result(&self) -> Result<(), Error> {
-        self.result
+        self.numbered.as_ref().map(|_| ()).map_err(|error| *error)
+    }
+
+    /// Returns the bytes of the protected packet, after [`protect_many`]; 0 after a failure.
+    pub fn protected_len(&self) -> usize {
+        self.place.len()
+    }
+
+    /// Takes back what was written.
+    fn fail(&mut self, error: Error) {
+        self.place.room()[..self.packet.len() + BEHIND].fill(0);
+        self.place.end(0);
+        self.numbered = Err(error);
     }
 }
 
@@ -39,146 +81,126 @@ impl Sender {
         *packet = place;
         Ok(())
     }
-}
 
-/// A packet under way.
-struct Underway {
-    rtp: Rtp,
-    index: u64,
-    nonce: [u8; 12],
+    /// Takes the numbers of many packets in their order, so that [`protect_many`] can protect them, alone or with those of other senders.
+    ///
+    /// ```
+    /// use millstream::srtp::{Profile, Sender, protect_many};
+    ///
+    /// let mut sender = Sender::new(Profile::AeadAes128Gcm, &[7; 28])?;
+    /// // Frames of video come in several packets.
+    /// let packet = |sequence| [&[0x80, 96, 0, sequence, 0, 0, 0, 0, 0, 0, 0, 7][..], &[0x55; 1000]].concat();
+    /// let packets: Vec<Vec<u8>> = (1..=20).map(packet).collect();
+    /// let mut places = vec![Vec::new(); packets.len()];
+    /// let pairs = packets.iter().map(Vec::as_slice).zip(&mut places);
+    /// let mut outgoing: Vec<_> = sender.outgoing(pairs).collect();
+    /// protect_many(&mut outgoing)?;
+    /// assert!(outgoing.iter().all(|outgoing| outgoing.protected_len() == 1012 + 16));
+    /// # Ok::<(), millstream::srtp::Error>(())
+    /// ```
+    pub fn outgoing<'a, P: Into<Place<'a>>>(
+        &'a mut self,
+        packets: impl IntoIterator<Item = (&'a [u8], P)>,
+    ) -> impl Iterator<Item = Outgoing<'a>> {
+        let Sender { keys, rtp, .. } = self;
+        let keys = &*keys;
+        packets.into_iter().map(move |(packet, place)| Outgoing::begin(keys, rtp, packet, place.into()))
+    }
 }
 
 /// Protects all packets, those of one kind side by side in lanes. Each has its result in place; one that fails concerns no other.
 ///
-/// A sender has one packet in a call.
-///
 /// # Errors
 /// [`Error::Features`], with nothing protected.
 pub fn protect_many(packets: &mut [Outgoing<'_>]) -> Result<(), Error> {
-    let underway: Vec<Option<Underway>> = packets.iter_mut().map(begin).collect();
-    encrypt(packets, &underway)?;
-    authenticate(packets, &underway)
+    let lanes = Lanes::get()?;
+    for some in packets.chunks_mut(CHUNK) {
+        encrypt(lanes, some)?;
+        authenticate(lanes, some);
+    }
+    Ok(())
 }
 
-/// Finds a packet's number, and puts its header in place.
-fn begin(outgoing: &mut Outgoing<'_>) -> Option<Underway> {
-    outgoing.place.clear();
-    let begun = Rtp::parse(outgoing.packet).and_then(|rtp| {
-        let index = outgoing.sender.rtp.next(rtp.source, rtp.sequence)?;
-        outgoing.sender.rtp.note(rtp.source, index);
-        Ok((rtp, index))
-    });
-    match begun {
-        Ok((rtp, index)) => {
-            let (packet, place) = (outgoing.packet, &mut *outgoing.place);
-            // Room for the roll-over counter, which is authenticated behind the packet, and for the tag.
-            place.reserve(packet.len() + 16);
-            place.extend_from_slice(&packet[..rtp.header]);
-            place.resize(packet.len(), 0);
-            let nonce = match &outgoing.sender.keys.rtp {
-                Keys::Gcm(_, salt) => nonce(salt, rtp.source, index),
-                Keys::Counter(_) => [0; 12],
-            };
-            Some(Underway { rtp, index, nonce })
-        }
-        Err(error) => {
-            outgoing.result = Err(error);
-            None
-        }
-    }
+/// A packet that AES-GCM protects, and the bytes for its tag.
+struct Sealing<'p> {
+    job: GcmJob<'p>,
+    tag: &'p mut [u8],
 }
 
 /// Encrypts all packets; those of GCM have their tags then.
-fn encrypt(packets: &mut [Outgoing<'_>], underway: &[Option<Underway>]) -> Result<(), Error> {
-    let mut operations = Vec::with_capacity(packets.len());
-    for (outgoing, underway) in packets.iter_mut().zip(underway) {
-        let Some(Underway { rtp, index, nonce }) = underway else { continue };
-        let (header, body) = outgoing.place.split_at_mut(rtp.header);
-        let data = InOut::separate(&outgoing.packet[rtp.header..], body)?;
-        operations.push(match &outgoing.sender.keys.rtp {
-            Keys::Counter(keys) => Operation::encrypt(&keys.cipher, &keys.counter(rtp.source, *index), data),
-            Keys::Gcm(key, _) => Operation::seal(&**key, nonce, header, data),
-        });
-    }
-    run(&mut operations)?;
-    let results: Vec<_> = operations.iter().map(outcome).collect();
-    drop(operations);
-    finish(packets, underway, results, |outgoing, tag| {
-        if matches!(outgoing.sender.keys.rtp, Keys::Gcm(..)) {
-            outgoing.place.extend_from_slice(&tag);
+fn encrypt(lanes: &Lanes, packets: &mut [Outgoing<'_>]) -> Result<(), Error> {
+    let (mut sealings, mut pads) = (Vec::with_capacity(packets.len()), Vec::with_capacity(packets.len()));
+    for Outgoing { keys, packet, place, numbered } in packets.iter_mut() {
+        let Ok(Numbered { rtp, index, nonce }) = numbered else { continue };
+        let (header, rest) = place.room().split_at_mut(rtp.header);
+        let (clear, text) = packet.split_at(rtp.header);
+        let (body, behind) = rest.split_at_mut(text.len());
+        header.copy_from_slice(clear);
+        let data = InOut::separate(text, body)?;
+        match &keys.rtp {
+            Keys::Counter(keys) => {
+                let counter = keys.counter(rtp.source, *index);
+                pads.push(CtrJob { key: &keys.cipher, counter, data });
+            }
+            Keys::Gcm(key, _) => {
+                sealings.push(Sealing { job: GcmJob::new(key, nonce, clear, data), tag: behind });
+            }
         }
-    });
+    }
+    if !pads.is_empty() {
+        lanes.counter.apply(&mut pads.iter_mut().collect::<Vec<_>>());
+    }
+    let mut failed = Vec::new();
+    if !sealings.is_empty() {
+        lanes.gcm.seal(&mut sealings.iter_mut().map(|sealing| &mut sealing.job).collect::<Vec<_>>());
+        for (at, Sealing { job, tag }) in sealings.into_iter().enumerate() {
+            match job.result {
+                Ok(()) => tag[..job.tag.len()].copy_from_slice(&job.tag),
+                Err(error) => failed.push((at, error)),
+            }
+        }
+    }
+    let is_sealed = |outgoing: &&mut Outgoing<'_>| {
+        outgoing.numbered.is_ok() && matches!(outgoing.keys.rtp, Keys::Gcm(..))
+    };
+    let mut failed = failed.into_iter().peekable();
+    for (at, outgoing) in packets.iter_mut().filter(is_sealed).enumerate() {
+        match failed.next_if(|(failed, _)| *failed == at) {
+            Some((_, error)) => outgoing.fail(error.into()),
+            None => outgoing.place.end(outgoing.packet.len() + outgoing.keys.profile.tag_len()),
+        }
+    }
     Ok(())
 }
 
 /// Adds the tags of HMAC-SHA1.
-fn authenticate(packets: &mut [Outgoing<'_>], underway: &[Option<Underway>]) -> Result<(), Error> {
-    let mut operations = Vec::with_capacity(packets.len());
-    let mut which = Vec::with_capacity(packets.len());
-    for (outgoing, underway) in packets.iter_mut().zip(underway) {
-        let (Some(Underway { index, .. }), Ok(()), Keys::Counter(keys)) =
-            (underway, outgoing.result, &outgoing.sender.keys.rtp)
-        else {
-            which.push(false);
-            continue;
-        };
-        which.push(true);
-        outgoing.place.extend_from_slice(&roll_over(*index));
-        operations.push(Operation::mac(&keys.auth, &outgoing.place[..]));
+fn authenticate(lanes: &Lanes, packets: &mut [Outgoing<'_>]) {
+    let mut jobs = Vec::with_capacity(packets.len());
+    for Outgoing { keys, packet, place, numbered } in packets.iter_mut() {
+        let (Ok(Numbered { index, .. }), Keys::Counter(keys)) = (numbered, &keys.rtp) else { continue };
+        let message = &mut place.room()[..packet.len() + ROLL_OVER];
+        message[packet.len()..].copy_from_slice(&roll_over(*index));
+        jobs.push(HmacJob::new(&keys.auth, message));
     }
-    run(&mut operations)?;
-    let results: Vec<_> = operations.iter().map(outcome).collect();
-    drop(operations);
-    let authenticated =
-        packets.iter_mut().zip(which).filter_map(|(outgoing, which)| which.then_some(outgoing));
-    for (outgoing, result) in authenticated.zip(results) {
-        match result {
-            Ok(tag) => {
-                outgoing.place.truncate(outgoing.packet.len());
-                outgoing.place.extend_from_slice(&tag[..outgoing.sender.keys.profile.tag_len()]);
-            }
-            Err(error) => fail(outgoing, error),
-        }
+    if jobs.is_empty() {
+        return;
     }
-    Ok(())
+    lanes.sha1.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
+    let tags: Vec<_> = jobs.into_iter().map(|job| job.tag).collect();
+    let authenticated = packets
+        .iter_mut()
+        .filter(|outgoing| outgoing.numbered.is_ok() && matches!(outgoing.keys.rtp, Keys::Counter(_)));
+    for (Outgoing { keys, packet, place, .. }, tag) in authenticated.zip(tags) {
+        let tag = &tag[..keys.profile.tag_len()];
+        place.room()[packet.len()..][..tag.len()].copy_from_slice(tag);
+        place.end(packet.len() + tag.len());
+    }
 }
+
+/// Bytes of a roll-over counter.
+pub(super) const ROLL_OVER: usize = 4;
 
 /// Returns the roll-over counter of a number as it is authenticated.
-pub(super) fn roll_over(index: u64) -> [u8; 4] {
+pub(super) fn roll_over(index: u64) -> [u8; ROLL_OVER] {
     ((index >> 16) as u32).to_be_bytes()
-}
-
-fn run(operations: &mut [Operation<'_>]) -> Result<(), Error> {
-    crate::batch(operations).map_err(|_| Error::Features)
-}
-
-/// The tag of an operation, cut to the longest here.
-fn outcome(operation: &Operation<'_>) -> Result<[u8; 16], Error> {
-    operation.result()?;
-    let mut tag = [0; 16];
-    let computed = operation.tag();
-    let len = computed.len().min(tag.len());
-    tag[..len].copy_from_slice(&computed[..len]);
-    Ok(tag)
-}
-
-fn finish(
-    packets: &mut [Outgoing<'_>],
-    underway: &[Option<Underway>],
-    results: Vec<Result<[u8; 16], Error>>,
-    mut take: impl FnMut(&mut Outgoing<'_>, [u8; 16]),
-) {
-    let begun =
-        packets.iter_mut().zip(underway).filter_map(|(outgoing, begun)| begun.as_ref().map(|_| outgoing));
-    for (outgoing, result) in begun.zip(results) {
-        match result {
-            Ok(tag) => take(outgoing, tag),
-            Err(error) => fail(outgoing, error),
-        }
-    }
-}
-
-fn fail(outgoing: &mut Outgoing<'_>, error: Error) {
-    outgoing.place.clear();
-    outgoing.result = Err(error);
 }

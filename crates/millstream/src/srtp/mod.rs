@@ -29,10 +29,13 @@
 //!
 //! Ref. RFC 3711, RFC 6188 (256-bit keys), RFC 7714 (AES-GCM), RFC 5764 §4.1.2 (profiles).
 
+mod incoming;
 mod index;
 mod keys;
+mod lanes;
 mod many;
 mod packet;
+mod place;
 mod receiver;
 mod sender;
 
@@ -40,7 +43,9 @@ use std::fmt;
 
 use crate::EngineError;
 
+pub use incoming::Incoming;
 pub use many::{Outgoing, protect_many};
+pub use place::Place;
 pub use receiver::Receiver;
 pub use sender::Sender;
 

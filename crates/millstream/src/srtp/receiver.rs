@@ -12,8 +12,8 @@ use super::{Error, Profile};
 
 /// The side of a session that accepts packets, of any number of sources up to 1024. A source is known from its first authentic packet on.
 pub struct Receiver {
-    keys: SessionKeys,
-    rtp: Sources,
+    pub(super) keys: SessionKeys,
+    pub(super) rtp: Sources,
     rtcp: Sources,
 }
 

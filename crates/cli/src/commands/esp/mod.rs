@@ -109,6 +109,12 @@ fn least_path_mtu() -> impl TypedValueParser<Value = u16> {
     })
 }
 
+/// The readers of a data plane that compute with keys in the service: that of the device, and those of its sockets.
+const READERS: u32 = 8;
+
+/// The most sockets of a data plane otherwise. Each has a thread.
+const MOST_SOCKETS: usize = 256;
+
 /// The keys that a service holds for a data plane.
 const KEY_SLOTS: usize = 1024;
 
@@ -122,8 +128,8 @@ impl Run {
         let service = self.isolated.then(|| Attach {
             socket: self.socket.clone(),
             name: context.name.clone(),
-            // Each worker has a queue of its own, and so has each reader, of which there are as many as sockets.
-            queues: u32::from(self.workers) + 8,
+            // Each worker has a queue of its own. Where there is none, each reader has one.
+            queues: u32::from(self.workers) + READERS,
             key_slots: KEY_SLOTS,
             arena_bytes: 32 << 20,
             ..Attach::default()
@@ -135,6 +141,11 @@ impl Run {
             state,
             control: self.at.path()?,
             workers: self.workers.into(),
+            most_sockets: if self.isolated && self.workers == 0 {
+                READERS as usize - 1
+            } else {
+                MOST_SOCKETS
+            },
             mtu: self.mtu.into(),
             least_path_mtu: (self.least_path_mtu > 0).then(|| self.least_path_mtu.into()),
             keepalive: (self.keepalive > 0).then(|| Duration::from_secs(self.keepalive.into())),
@@ -175,7 +186,15 @@ impl Add {
         let mut request = Zeroizing::new(Vec::with_capacity(esp::MOST_BYTES as usize + 8));
         request.extend_from_slice(b"add\n");
         let read = (&input.file).take(esp::MOST_BYTES).read_to_end(&mut request);
-        read.map_err(|source| Error::Read { name: input.name.clone(), source })?;
+        let len = read.map_err(|source| Error::Read { name: input.name.clone(), source })? as u64;
+        let refused = |what: &str| Err(Error::Serve(format!("{}: {what}", input.name)));
+        match len {
+            0 => return refused("it is empty; write associations and policies as 'ip xfrm' prints them"),
+            esp::MOST_BYTES.. => {
+                return refused("a megabyte or more; divide it, and add its parts one by one");
+            }
+            _ => {}
+        }
         esp::ask(&self.at.path()?, &request)?;
         Ok(())
     }
