@@ -160,7 +160,7 @@ fn run(cases: &[Case], needles: &Needles, carried: bool, stack: &mut [u128]) -> 
     });
     let mut station = station.expect("made");
     for (case, tag) in cases.iter().zip(1..) {
-        let word = station.lay(case, tag, Form { carried, gather: false }).word;
+        let word = station.lay(case, tag, Form { carried, gather: false, in_place: false }).word;
         station.client.submissions.push(&word.to_words()).expect("room");
     }
     station.client.submissions.publish();
@@ -251,7 +251,9 @@ fn objects_are_forgotten() {
                 needles.add("an input", &case.source);
                 needles.add("an output", &case.output);
             }
-            let word = station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0 }).word;
+            let word = station
+                .lay(&case, tag, Form { carried: false, gather: tag % 3 == 0, in_place: tag % 3 == 1 })
+                .word;
             station.client.submissions.push(&word.to_words()).expect("room");
         }
         station.client.submissions.publish();
@@ -399,7 +401,7 @@ fn presignatures_are_forgotten(stack: &mut [u128]) {
         let sign = |station: &mut Station<Arc<LocalArena>>, stack: &mut [u128], random: &mut Random| {
             // With parameter 0 the nonce is random.
             let case = Case { parameter: 0, ..random_case(random, kind, 32) };
-            let word = station.lay(&case, 1, Form { carried: false, gather: false }).word;
+            let word = station.lay(&case, 1, Form { carried: false, gather: false, in_place: false }).word;
             station.client.submissions.push(&word.to_words()).expect("room");
             station.client.submissions.publish();
             on_stack(stack, &mut || {
