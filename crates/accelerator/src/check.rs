@@ -148,6 +148,12 @@ impl CheckedWord {
         }
     }
 
+    /// Returns true when the output takes the place of the input.
+    #[inline(always)]
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.source.span() == Some(self.destination)
+    }
+
     /// Returns the bytes of the word's object: those of the source, or of the destination where nothing is read.
     #[inline(always)]
     pub(crate) fn object_len(&self) -> u32 {
@@ -552,7 +558,7 @@ fn parameter_fits(checked: &CheckedWord) -> bool {
     }
 }
 
-/// Checks that no output overlaps anything else that the word names, so that a word can be executed again.
+/// Checks that no output overlaps anything else that the word names, but for a destination that is the source.
 #[inline(always)]
 fn no_overlap<const SHAPE: u64>(
     checked: &CheckedWord,
@@ -563,8 +569,8 @@ fn no_overlap<const SHAPE: u64>(
     if SHAPE == ANY && (word.flags & MORE != 0 || checked.state.len > 0) {
         return no_overlap_of_all(*checked, *word, pieces);
     }
-    // One with a list went the other way.
-    let source = checked.source.span().unwrap_or_default();
+    // One with a list went the other way. A source that is the destination lies apart from the rest where that does.
+    let source = if checked.is_in_place() { None } else { checked.source.span() }.unwrap_or_default();
     let CheckedWord { destination, iv, aad, mac, reverse, makes_nonce, .. } = *checked;
     // Clients mostly have the nonce and the tag in front of the output, in this order, so these lie apart. The rest has to lie apart from
     // the last two, and from a nonce that is written.
@@ -592,7 +598,11 @@ fn no_overlap<const SHAPE: u64>(
 fn no_overlap_of_all(checked: CheckedWord, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {
     let (written_mac, read_mac) =
         if checked.reverse { (Span::default(), checked.mac) } else { (checked.mac, Span::default()) };
-    let source = checked.source.span().unwrap_or_else(|| gather_list(word.source, word.source_len));
+    let source = match checked.source.span() {
+        Some(_) if checked.is_in_place() => Span::default(),
+        Some(source) => source,
+        None => gather_list(word.source, word.source_len),
+    };
     let (made_iv, given_iv) =
         if checked.makes_nonce { (checked.iv, Span::default()) } else { (Span::default(), checked.iv) };
     let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };

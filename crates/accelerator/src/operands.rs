@@ -37,7 +37,7 @@ use crate::work::{Chained, Checksum, Expected, Partial, Work};
 pub(crate) enum Data<'a> {
     /// Read in one place, and written in another.
     Separate(&'a [u8], &'a mut [u8]),
-    /// A copy, which becomes the output.
+    /// Read and written in one place.
     InPlace(&'a mut [u8]),
 }
 
@@ -89,7 +89,11 @@ impl<'a> Operands<'a> {
         // else that it names.
         unsafe {
             Operands {
-                data: Data::Separate(slice(arena, source), slice_mut(arena, checked.destination)),
+                data: if checked.is_in_place() {
+                    Data::InPlace(slice_mut(arena, checked.destination))
+                } else {
+                    Data::Separate(slice(arena, source), slice_mut(arena, checked.destination))
+                },
                 aad: slice(arena, checked.aad),
                 iv: slice(arena, checked.iv),
                 mac: slice(arena, read_mac(checked)),

@@ -419,7 +419,10 @@ pub(crate) fn write_out<A: Arena>(
     let destination = &mut place[..checked.destination.len as usize];
     let status = completion.status;
     if status == Status::Authentication as u16 {
-        // The engine worked in place, and gave its input back. The client gets zeros.
+        // The engine worked in place, and gave its input back. The client has that already, or gets zeros.
+        if checked.is_in_place() {
+            return;
+        }
         destination.fill(0);
     } else if status != Status::Ok as u16 {
         return;
@@ -439,15 +442,31 @@ pub(crate) fn write_out<A: Arena>(
 /// Says early what a word will touch.
 #[inline(always)]
 pub(crate) fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
+    if checked.is_in_place() {
+        // The nonce mostly shares a line with the tag that is written, which comes once for both.
+        prefetch_outputs(arena, checked);
+        prefetch_small_inputs(arena, checked);
+        return;
+    }
     if let Some(span) = checked.source.span() {
         arena.prefetch(span.at, span.len);
     }
+    prefetch_small_inputs(arena, checked);
+    prefetch_outputs(arena, checked);
+}
+
+#[inline(always)]
+fn prefetch_small_inputs<A: Arena>(arena: &A, checked: &CheckedWord) {
     if checked.makes_nonce {
         arena.prefetch_write(checked.iv.at, checked.iv.len);
     } else {
         arena.prefetch(checked.iv.at, checked.iv.len);
     }
     arena.prefetch(checked.aad.at, checked.aad.len);
+}
+
+#[inline(always)]
+fn prefetch_outputs<A: Arena>(arena: &A, checked: &CheckedWord) {
     arena.prefetch_write(checked.destination.at, checked.destination.len);
     if checked.reverse {
         arena.prefetch(checked.mac.at, checked.mac.len);

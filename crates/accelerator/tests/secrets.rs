@@ -160,7 +160,7 @@ fn run(cases: &[Case], needles: &Needles, carried: bool, stack: &mut [u128]) -> 
     });
     let mut station = station.expect("made");
     for (case, tag) in cases.iter().zip(1..) {
-        let word = station.lay(case, tag, Form { carried, gather: false }).word;
+        let word = station.lay(case, tag, Form { carried, gather: false, in_place: false }).word;
         station.client.submissions.push(&word.to_words()).expect("room");
     }
     station.client.submissions.publish();
@@ -253,7 +253,8 @@ fn objects_are_forgotten() {
                 needles.add("an input", &case.source[..case.source.len() - padded]);
                 needles.add("an output", &case.output[..case.output.len() - padded]);
             }
-            let word = station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0 }).word;
+            let word =
+                station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0, in_place: false }).word;
             station.client.submissions.push(&word.to_words()).expect("room");
         }
         station.client.submissions.publish();
@@ -401,7 +402,7 @@ fn presignatures_are_forgotten(stack: &mut [u128]) {
         let sign = |station: &mut Station<Arc<LocalArena>>, stack: &mut [u128], random: &mut Random| {
             // With parameter 0 the nonce is random.
             let case = Case { parameter: 0, ..random_case(random, kind, 32) };
-            let word = station.lay(&case, 1, Form { carried: false, gather: false }).word;
+            let word = station.lay(&case, 1, Form { carried: false, gather: false, in_place: false }).word;
             station.client.submissions.push(&word.to_words()).expect("room");
             station.client.submissions.publish();
             on_stack(stack, &mut || {

@@ -31,8 +31,9 @@ impl Flags {
 /// One operation: 64 bytes, little-endian, one cache line.
 ///
 /// Offsets count bytes from the beginning of the arena. Fields that the opcode does not use are zero.
-/// The destination is as long as the source, or as `mac_key_len` says for a result of a key pair that is longer than 255 bytes. It never
-/// overlaps the source: a word can be executed again.
+/// The destination is as long as the source, or as `mac_key_len` says for a result of a key pair that is longer than 255 bytes. It is the
+/// source, or lies apart from it. A word whose destination lies apart can be executed again. One in place leaves its input if it fails, but where
+/// it is cancelled, revoked or loses its key midway.
 ///
 /// | at | bytes | field |
 /// | --- | --- | --- |

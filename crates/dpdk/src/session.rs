@@ -66,6 +66,17 @@ impl<K> Step<K> {
         LONGEST_IV
     }
 
+    /// Returns what the algorithm begins with, as [`Step::begin_with`] has it: the initialisation vector itself where that is all. Bytes that were
+    /// just written can only be read once all writes before them are done, and some of these wait for a line from another core.
+    #[inline]
+    pub fn start<'a>(&self, iv: &'a [u8], block: &'a mut [u8; LONGEST_IV]) -> &'a [u8] {
+        if self.engine != Engine::Cipher(Algorithm::AesCtr) {
+            return iv;
+        }
+        let len = self.begin_with(iv, block);
+        &block[..len]
+    }
+
     /// Returns true if the step computes or compares a tag.
     pub fn has_tag(&self) -> bool {
         !self.is_cipher() && self.engine != Engine::NullAuth && self.tag_len > 0

@@ -33,7 +33,7 @@ use free::Free;
 const LINE: usize = 64;
 
 /// Before the bytes of a buffer: a line for an initialisation vector and one for a tag, so that what belongs to an
-/// operation lies together and needs no copy to come back.
+/// operation lies together and needs no copy to come back. Where both are short, the second line has both.
 const HEAD: usize = BUFFER_HEAD;
 const _: () = assert!(HEAD == 2 * LINE);
 

@@ -276,6 +276,88 @@ fn combined_operations_and_gathered_input() {
     });
 }
 
+/// Without a source the input lies in the destination, where the output then is; after a wrong tag it still lies there.
+#[test]
+fn what_has_no_source_is_done_in_place() {
+    let data = Random::new(6).bytes(816);
+    on_all(|queue| {
+        let key = queue.import_key(Algorithm::AesGcm, &[8; 32]).unwrap();
+        let gcm = kept(gcm::Gcm::new(features(), &[8; 32]).unwrap());
+        let (cipher, tag) = expected(&data, |pass| Operation::seal(gcm, &[4; 12], &[5; 16], pass));
+        let done = run(queue, Request::seal(key, &[4; 12], &[5; 16], None, filled(queue, &data)));
+        assert_eq!((output(&done), done.tag()), (&cipher[..], &tag[..]));
+        assert!(done.buffers.source.is_none());
+        let tag = tag[..].try_into().unwrap();
+        let sealed = done.buffers.destination.unwrap();
+        let done = run(queue, Request::open(key, &[4; 12], &[6; 16], None, sealed, tag));
+        assert_eq!(done.result, Err(Status::Authentication));
+        let sealed = done.buffers.destination.unwrap();
+        assert_eq!(*sealed, *cipher, "the input is intact");
+        assert_eq!(output(&run(queue, Request::open(key, &[4; 12], &[5; 16], None, sealed, tag))), data);
+
+        let cbc_key = queue.import_key(Algorithm::AesCbc, &[7; 24]).unwrap();
+        let mac = queue.import_key(Algorithm::Sha1, b"integrity").unwrap();
+        let cbc = kept(aes::Cbc::new(features(), &[7; 24]).unwrap());
+        let hmac = kept(HmacKey::new(features(), Hash::Sha1, b"integrity"));
+        let (cipher, tag) =
+            expected(&data, |pass| Operation::encrypt_then_mac(cbc, &[3; 16], hmac, 16, pass));
+        let request = Request::encrypt_then_mac(cbc_key, &[3; 16], mac, 16, None, filled(queue, &data));
+        let done = run(queue, request);
+        assert_eq!((output(&done), done.tag()), (&cipher[..], &tag[..]));
+        let sealed = done.buffers.destination.unwrap();
+        let request = Request::mac_then_decrypt(cbc_key, &[3; 16], mac, 16, None, sealed, &[0; 20]);
+        let done = run(queue, request);
+        assert_eq!(done.result, Err(Status::Authentication));
+        let sealed = done.buffers.destination.unwrap();
+        assert_eq!(*sealed, *cipher, "the input is intact");
+        let request = Request::mac_then_decrypt(cbc_key, &[3; 16], mac, 16, None, sealed, &tag);
+        assert_eq!(output(&run(queue, request)), data);
+
+        let crc = crc::Crc32c::of(features(), &data);
+        let done = run(queue, Request::copy_checksum(Checksum::Crc32c, None, filled(queue, &data)));
+        assert_eq!((output(&done), done.value), (&data[..], crc));
+        assert_eq!(output(&run(queue, Request::copy(None, filled(queue, &data)))), data);
+        let done = run(queue, Request::encrypt(cbc_key, &[9; 16], None, filled(queue, &[1; 30])));
+        said(&done, Status::DataLength, "aes-cbc: data of length 30; it takes whole blocks");
+    });
+}
+
+/// Nonces, associated data and tags of all lengths find places that keep them apart.
+#[test]
+fn small_parts_of_any_length_lie_apart() {
+    let data = Random::new(7).bytes(100);
+    let small = Random::new(8).bytes(400);
+    on_all(|queue| {
+        let key = queue.import_key(Algorithm::AesGcm, &[8; 16]).unwrap();
+        let gcm = kept(gcm::Gcm::new(features(), &[8; 16]).unwrap());
+        for nonce in [1, 8, 12, 15, 16, 17, 48, 64, 65, 255].map(|len| &small[..len]) {
+            for aad in [0, 1, 12, 16, 17, 47, 48, 49, 64, 65, 400].map(|len| &small[400 - len..]) {
+                let mut wanted = data.clone();
+                let mut tag = [0; 16];
+                gcm.seal(nonce, aad, InOut::in_place(&mut wanted), &mut tag).unwrap();
+                let (source, destination) = pair(queue, &data);
+                let done = run(queue, Request::seal(key, nonce, aad, source, destination));
+                assert_eq!((output(&done), done.tag()), (&wanted[..], &tag[..]));
+                let sealed = done.buffers.destination.unwrap();
+                let done = run(queue, Request::open(key, nonce, aad, None, sealed, &tag));
+                assert_eq!(output(&done), data);
+            }
+        }
+        let cbc_key = queue.import_key(Algorithm::AesCbc, &[7; 16]).unwrap();
+        let cbc = kept(aes::Cbc::new(features(), &[7; 16]).unwrap());
+        for (hash, algorithm) in [(Hash::Sha256, Algorithm::Sha256), (Hash::Sha384, Algorithm::Sha384)] {
+            let mac = queue.import_key(algorithm, b"integrity").unwrap();
+            let hmac = kept(HmacKey::new(features(), hash, b"integrity"));
+            let (wanted, tag) =
+                expected(&data[..96], |pass| Operation::encrypt_then_mac(cbc, &[3; 16], hmac, 0, pass));
+            let buffer = filled(queue, &data[..96]);
+            let done = run(queue, Request::encrypt_then_mac(cbc_key, &[3; 16], mac, 0, None, buffer));
+            assert_eq!((output(&done), done.tag()), (&wanted[..], &tag[..]));
+            assert!(queue.remove_key(mac));
+        }
+    });
+}
+
 #[test]
 fn a_full_queue_is_a_value_and_gives_the_buffers_back() {
     on_all(|queue| {

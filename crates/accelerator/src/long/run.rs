@@ -250,7 +250,10 @@ impl Long {
         if self.verdict != Status::Ok {
             opened.zeroize();
         }
-        arena.write(destination, opened);
+        // Where the input lies there too, it stays.
+        if self.verdict == Status::Ok || !self.checked.is_in_place() {
+            arena.write(destination, opened);
+        }
         opened.zeroize();
         if self.done as usize + len == self.checked.source.len() as usize {
             place.is_wiped();

@@ -85,7 +85,7 @@ fn what_the_policy_forbids_has_its_status() {
             }
             for carried in [false, true] {
                 let mut station = Station::new(Arc::new(LocalArena::new(1 << 16)), 8);
-                let word = station.lay(&case, 1, Form { carried, gather: false }).word;
+                let word = station.lay(&case, 1, Form { carried, gather: false, in_place: false }).word;
                 let mut allowed = AlgorithmSet::all();
                 allowed.remove(without);
                 for (set, expected) in [

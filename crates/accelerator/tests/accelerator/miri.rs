@@ -74,7 +74,7 @@ fn words<A: Arena + Clone>(arena: A, half: usize, first: usize) {
     let cases: Vec<Case> = cases(half).into_iter().skip(first).step_by(2).collect();
     let mut station = Station::new(arena, 256);
     for (i, form) in FORMS.into_iter().enumerate() {
-        let cases: Vec<_> = cases.iter().skip(i).step_by(4).collect();
+        let cases: Vec<_> = cases.iter().skip(i).step_by(FORMS.len()).collect();
         station.run(&cases, form);
     }
 }

@@ -79,13 +79,17 @@ pub struct Form {
     pub carried: bool,
     /// Sources are in pieces.
     pub gather: bool,
+    /// Destinations are where sources are.
+    pub in_place: bool,
 }
 
-pub const FORMS: [Form; 4] = [
-    Form { carried: false, gather: false },
-    Form { carried: true, gather: false },
-    Form { carried: false, gather: true },
-    Form { carried: true, gather: true },
+pub const FORMS: [Form; 6] = [
+    Form { carried: false, gather: false, in_place: false },
+    Form { carried: true, gather: false, in_place: false },
+    Form { carried: false, gather: true, in_place: false },
+    Form { carried: true, gather: true, in_place: false },
+    Form { carried: false, gather: false, in_place: true },
+    Form { carried: true, gather: false, in_place: true },
 ];
 
 pub struct Station<A> {
@@ -264,7 +268,13 @@ impl<A: Arena> Layout<A> {
             Opcode::Random => word.source_len = case.source.len() as u32,
             _ => self.lay_source(case, &mut word, form.gather),
         }
-        if case.has_destination() {
+        if case.has_destination() && form.in_place && case.opcode != Opcode::Random {
+            word.destination = word.source;
+            // An operation that fails leaves its input as it was.
+            if case.status == Status::Ok {
+                expected.push((word.destination, case.expected_output()));
+            }
+        } else if case.has_destination() {
             word.destination = self.put(&vec![UNTOUCHED; case.source.len()]);
             expected.push((word.destination, case.expected_output()));
         }

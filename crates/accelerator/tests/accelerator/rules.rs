@@ -261,7 +261,22 @@ const BREAKS: &[Breaks] = &[
         (w.flags, w.source, w.source_len) = (Flags::GATHER, PIECES_TOO_LONG, 2);
     }),
     (Status::Overlap, Opcode::Copy, "one byte", |w| w.destination = 163),
-    (Status::Overlap, Opcode::Cipher, "in place", |w| w.destination = 100),
+    (Status::Overlap, Opcode::Cipher, "a block behind its source", |w| w.destination = 116),
+    (Status::Overlap, Opcode::Cipher, "a byte before its source", |w| w.destination = 99),
+    (Status::Overlap, Opcode::Cipher, "in place, over the initialisation vector", |w| {
+        (w.source, w.destination) = (290, 290);
+    }),
+    (Status::Overlap, Opcode::Aead, "in place, over the tag", |w| (w.source, w.destination) = (450, 450)),
+    (Status::Overlap, Opcode::Aead, "in place, over the associated data", |w| {
+        (w.source, w.destination) = (405, 405);
+    }),
+    (Status::Overlap, Opcode::Aead, "in place, over the tag compared", |w| {
+        (w.source, w.destination, w.flags) = (450, 450, Flags::REVERSE);
+    }),
+    (Status::Overlap, Opcode::Cipher, "in place, over its key", |w| {
+        (w.key, w.key_len, w.flags) = (163, 16, Flags::KEY_IN_ARENA);
+        w.destination = w.source;
+    }),
     (Status::Overlap, Opcode::Cipher, "over the initialisation vector", |w| w.destination = 315),
     (Status::Overlap, Opcode::Cipher, "over a gather list", |w| {
         (w.flags, w.source, w.source_len, w.destination) = (Flags::GATHER, GOOD_LIST, 1, GOOD_LIST + 7);

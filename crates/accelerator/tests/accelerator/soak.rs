@@ -11,7 +11,7 @@ use millstream_cwq::{ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
 use crate::case::{Case, every_kind, not_so_random, random_case};
-use crate::queue::{Client, Form, Laid, Layout, accelerator};
+use crate::queue::{Client, FORMS, Laid, Layout, accelerator};
 
 /// Bytes of the arena for each word in flight.
 const PLACE: u32 = 16 * 1024;
@@ -85,7 +85,7 @@ fn soak(time: Duration) -> (u64, u64) {
                 // The place is in the tag.
                 let tag = next * PLACES + place;
                 next += 1;
-                let form = Form { carried: true, gather: random.below(3) == 0 };
+                let form = FORMS[[1, 3, 5][random.below(3)]];
                 let laid = layout.lay(case, tag, form, |_| unreachable!("keys are carried"));
                 assert!(layout.end <= (place as u32 + 1) * PLACE);
                 let before = contents(&arena, place);

@@ -12,7 +12,7 @@ use crate::geometry::Region;
 use crate::packet::{Packet, Status};
 use crate::session::{LONGEST_IV, Plan, Step};
 
-/// Makes the request for an encryption with the HMAC of what it makes, or for the way back. `block` gets what the cipher begins with.
+/// Makes the request for an encryption with the HMAC of what it makes, or for the way back, in place. `block` gets what the cipher begins with.
 ///
 /// # Safety
 /// See the module.
@@ -20,26 +20,24 @@ pub unsafe fn combined<'a>(
     plan: &Plan<KeyHandle>,
     packet: &Packet,
     clear: usize,
-    source: Buffer,
-    destination: Option<Buffer>,
+    buffer: Buffer,
     block: &'a mut [u8; LONGEST_IV],
 ) -> Result<Request<'a>, Status> {
-    let (Some(second), Some(destination)) = (&plan.second, destination) else { return Err(Status::Argument) };
+    let Some(second) = &plan.second else { return Err(Status::Argument) };
     let (cipher, auth) = if second.is_cipher() { (second, &plan.first) } else { (&plan.first, second) };
     let (Some(key), Some(mac_key)) = (cipher.key, auth.key) else { return Err(Status::Argument) };
     // SAFETY: as the caller says.
     let (iv, tag) = unsafe { (given(packet.iv, cipher.iv_len)?, given(packet.tag, auth.tag_len)?) };
-    let len = cipher.begin_with(iv, block);
-    let iv = &block[..len];
+    let iv = cipher.start(iv, block);
     let clear = clear as u32;
     Ok(if cipher.forward {
-        Request::encrypt_then_mac(key, iv, mac_key, clear, source, destination)
+        Request::encrypt_then_mac(key, iv, mac_key, clear, None, buffer)
     } else {
-        Request::mac_then_decrypt(key, iv, mac_key, clear, source, destination, tag)
+        Request::mac_then_decrypt(key, iv, mac_key, clear, None, buffer, tag)
     })
 }
 
-/// Makes the request of one step. What is read beside the data lies in `aside`: all that AES-GCM authenticates where it encrypts
+/// Makes the request of one step, in place where it has another output than a code. What is read beside the data lies in `aside`: all that AES-GCM authenticates where it encrypts
 /// nothing, or COUNT and FRESH of KASUMI F9. `block` gets what the algorithm begins with.
 ///
 /// # Safety
@@ -48,8 +46,7 @@ pub unsafe fn single<'a>(
     step: &Step<KeyHandle>,
     packet: &Packet,
     region: Region,
-    source: Buffer,
-    destination: Option<Buffer>,
+    buffer: Buffer,
     aside: &'a [u8],
     block: &'a mut [u8; LONGEST_IV],
 ) -> Result<Request<'a>, Status> {
@@ -57,15 +54,14 @@ pub unsafe fn single<'a>(
     unsafe {
         let tag = if step.has_tag() { given(packet.tag, step.tag_len)? } else { &[] };
         let iv = given(if step.is_auth() { packet.auth_iv } else { packet.iv }, step.iv_len)?;
-        let len = step.begin_with(iv, block);
-        let iv = &block[..len];
-        Ok(match (step.engine, step.key, destination) {
-            (Engine::Digest(hash), ..) => Request::digest(hash, source),
-            (Engine::Cipher(_) | Engine::KasumiF8, Some(key), Some(destination)) => {
+        let iv = step.start(iv, block);
+        Ok(match (step.engine, step.key) {
+            (Engine::Digest(hash), _) => Request::digest(hash, buffer),
+            (Engine::Cipher(_) | Engine::KasumiF8, Some(key)) => {
                 let request = if step.forward {
-                    Request::encrypt(key, iv, source, destination)
+                    Request::encrypt(key, iv, None, buffer)
                 } else {
-                    Request::decrypt(key, iv, source, destination)
+                    Request::decrypt(key, iv, None, buffer)
                 };
                 if step.engine == Engine::KasumiF8 {
                     request.with_parameter((8 * region.len - region.bits) as u8, 0).with_any_start()
@@ -73,15 +69,13 @@ pub unsafe fn single<'a>(
                     request
                 }
             }
-            (Engine::Aead(_), Some(key), Some(destination)) => {
-                aead(step, key, iv, given(packet.aad, step.aad_len)?, tag, source, destination)
+            (Engine::Aead(_), Some(key)) => {
+                aead(step, key, iv, given(packet.aad, step.aad_len)?, tag, buffer)
             }
-            (Engine::Gmac, Some(key), Some(destination)) => {
-                aead(step, key, iv, aside, tag, source, destination)
-            }
-            (Engine::KasumiF9, Some(key), None) => f9(step, key, aside, source, tag)?,
-            (_, Some(key), None) if step.forward => Request::mac(key, source),
-            (_, Some(key), None) => Request::verify(key, source, tag),
+            (Engine::Gmac, Some(key)) => aead(step, key, iv, aside, tag, buffer),
+            (Engine::KasumiF9, Some(key)) => f9(step, key, aside, buffer, tag)?,
+            (_, Some(key)) if step.forward => Request::mac(key, buffer),
+            (_, Some(key)) => Request::verify(key, buffer, tag),
             _ => return Err(Status::Argument),
         })
     }
@@ -93,13 +87,12 @@ fn aead<'a>(
     nonce: &'a [u8],
     aad: &'a [u8],
     tag: &'a [u8],
-    source: Buffer,
-    destination: Buffer,
+    buffer: Buffer,
 ) -> Request<'a> {
     match tag.try_into() {
-        _ if step.forward => Request::seal(key, nonce, aad, source, destination),
-        Ok(whole) => Request::open(key, nonce, aad, source, destination, whole),
-        Err(_) => Request::open_cut(key, nonce, aad, source, destination, tag, step.tag_len),
+        _ if step.forward => Request::seal(key, nonce, aad, None, buffer),
+        Ok(whole) => Request::open(key, nonce, aad, None, buffer, whole),
+        Err(_) => Request::open_cut(key, nonce, aad, None, buffer, tag, step.tag_len),
     }
 }
 

@@ -16,10 +16,6 @@ use crate::session::{LONGEST_IV, Step};
 /// The least room of a buffer, in bytes: that for an Ethernet frame, so that each buffer fits all usual packets.
 const ROOM: usize = 1536;
 
-/// The most bytes of an operation whose source becomes the next one's source. The queue asks for the lines of sources ahead, to be written, and
-/// the next operation finds them here. Of longer ones this core gets the lines of the destination, which it has just read, sooner.
-const AHEAD: usize = 256;
-
 /// The queue, its buffers, and which packet each of its operations belongs to.
 pub struct Sender {
     queue: Queue,
@@ -56,15 +52,11 @@ impl Sender {
         self.numbers[slot(done.ticket.to_bits())]
     }
 
-    /// Keeps the buffers of an operation to be used again. The next operation takes the last one as its source.
+    /// Keeps the buffer of an operation to be used again. The next operation takes the last one.
     #[inline]
     pub fn recycle(&mut self, mut buffers: Buffers) {
-        let (mut first, mut last) = (buffers.source.take(), buffers.destination.take());
-        if first.as_ref().is_some_and(|source| source.len() <= AHEAD) {
-            std::mem::swap(&mut first, &mut last);
-        }
-        self.spare.extend(first);
-        self.spare.extend(last);
+        self.spare.extend(buffers.source.take());
+        self.spare.extend(buffers.destination.take());
     }
 
     /// Returns a buffer of so many bytes.
@@ -130,12 +122,12 @@ impl Sender {
         let request = unsafe {
             // AES-GCM over associated data alone has no input.
             let is_gmac = step.engine == Engine::Gmac;
-            let mut source = self.buffer(if is_gmac { 0 } else { region.len })?;
+            let mut buffer = self.buffer(if is_gmac { 0 } else { region.len })?;
             let into: &mut [u8] = if is_gmac {
                 aside.resize(region.len, 0);
                 &mut aside
             } else {
-                &mut source
+                &mut buffer
             };
             if flight.step > 0 && step.is_auth() {
                 read_after_cipher(flight, region, into);
@@ -148,16 +140,11 @@ impl Sender {
                 into[at - region.at..][..tag.len()].copy_from_slice(tag);
             }
             if step.engine == Engine::KasumiF9 {
-                aside.extend(source.iter().take(8));
+                aside.extend(buffer.iter().take(8));
             }
-            // A code has no output but itself.
-            let has_output = flight.combined.is_some() || is_gmac || !step.is_auth();
-            let destination = if has_output { Some(self.buffer(source.len())?) } else { None };
             match flight.combined {
-                Some(clear) => {
-                    request::combined(flight.plan(), packet, clear, source, destination, &mut block)
-                }
-                None => request::single(step, packet, region, source, destination, &aside, &mut block),
+                Some(clear) => request::combined(flight.plan(), packet, clear, buffer, &mut block),
+                None => request::single(step, packet, region, buffer, &aside, &mut block),
             }?
         };
         match self.queue.submit(request) {

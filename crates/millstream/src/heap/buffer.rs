@@ -132,7 +132,6 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn will_be_read(&self) {
         prefetch(self);
-        self.tag_will_be_read();
     }
 
     /// The same, where only its tag was written.
@@ -147,10 +146,10 @@ impl Buffer {
         prefetch_write(self);
     }
 
-    /// The same, where only an initialisation vector will be written beside it.
+    /// The same, for the line beside it that has a tag and, as a rule, an initialisation vector.
     #[inline(always)]
-    pub(crate) fn iv_will_be_written(&self) {
-        prefetch_write(self.iv());
+    pub(crate) fn tag_will_be_written(&self) {
+        prefetch_write(self.tag());
     }
 
     /// The most bytes it can have.

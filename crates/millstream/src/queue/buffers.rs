@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 /// The buffers that go with a request, and come back with its end.
 #[derive(Debug, Default)]
 pub struct Buffers {
-    /// The input.
+    /// The input; none where that lies in the destination.
     pub source: Option<Buffer>,
     /// The output.
     pub destination: Option<Buffer>,
@@ -126,7 +126,10 @@ impl Buffers {
         if !matches!(status, Status::KeyLength | Status::IvLength | Status::MacLength | Status::DataLength) {
             return;
         }
-        let data = self.source.iter().chain(self.more()).map(|buffer| buffer.len()).sum();
+        // Without a source, the input lies in the destination.
+        let in_place = self.destination.as_ref().filter(|_| self.more().is_empty());
+        let first = self.source.as_ref().or(in_place);
+        let data = first.into_iter().chain(self.more()).map(|buffer| buffer.len()).sum();
         let cold = self.cold.get_or_insert_default();
         // Keys are the last that a request's copies are made of: the cipher's, then the HMAC's.
         let after = usize::from(first_words(shape).has(Flags::MAC_KEY_IN_ARENA));

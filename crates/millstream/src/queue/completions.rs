@@ -279,8 +279,12 @@ impl Queue {
             }
             match &slot.destination {
                 Some(destination) => {
-                    destination.will_be_read();
-                    destination.iv_will_be_written();
+                    // Where the input came from, the next input goes, as a rule.
+                    match slot.source {
+                        None => destination.will_be_written(),
+                        Some(_) => destination.will_be_read(),
+                    }
+                    destination.tag_will_be_written();
                 }
                 None => slot.source.iter().for_each(Buffer::tag_will_be_read),
             }

@@ -41,7 +41,23 @@ impl RequestKey<'_> {
 /// One operation for a queue: the same as an [`Operation`](crate::Operation), with buffers of the queue's
 /// arena in place of borrowed bytes. What is small is copied when it is submitted.
 ///
-/// Output never goes over input: where an operation has a destination, it is a buffer of its own.
+/// Where an operation has a destination, its source is a buffer of its own, or `None`: then the input lies in the destination, and the
+/// output takes its place. So fewer cache lines go to an accelerator on another core and come back. When its tag is wrong, the input is still
+/// there. When such an operation is cut short, by [`Queue::cancel`](super::Queue::cancel) or the accelerator's end, the buffer may have some of both.
+///
+/// ```
+/// use millstream::cwq::Algorithm;
+/// use millstream::queue::{Config, Queue, Request};
+///
+/// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+/// let key = queue.import_key(Algorithm::AesCtr, &[7; 16])?;
+/// let mut packet = queue.buffer(5)?;
+/// packet.copy_from_slice(b"hello");
+/// queue.submit(Request::encrypt(key, &[9; 16], None, packet))?;
+/// let packet = queue.wait().unwrap().buffers.destination.unwrap();
+/// assert_ne!(&packet[..], b"hello");
+/// # Ok::<(), millstream::Error>(())
+/// ```
 pub struct Request<'a> {
     pub(super) word: ControlWord,
     pub(super) parameters: Parameters<'a>,
@@ -103,14 +119,14 @@ impl<'a> Request<'a> {
 
     /// Copies `source` to `destination`.
     #[inline(always)]
-    pub fn copy(source: Buffer, destination: Buffer) -> Self {
-        Request::new(Opcode::Copy, Some(source), Some(destination))
+    pub fn copy(source: impl Into<Option<Buffer>>, destination: Buffer) -> Self {
+        Request::new(Opcode::Copy, source.into(), Some(destination))
     }
 
     /// Copies `source` to `destination` and takes its checksum: [`Done::value`](super::Done::value).
     #[inline(always)]
-    pub fn copy_checksum(checksum: Checksum, source: Buffer, destination: Buffer) -> Self {
-        let mut request = Request::new(Opcode::CopyChecksum, Some(source), Some(destination));
+    pub fn copy_checksum(checksum: Checksum, source: impl Into<Option<Buffer>>, destination: Buffer) -> Self {
+        let mut request = Request::new(Opcode::CopyChecksum, source.into(), Some(destination));
         request.word.algorithm = checksum_code(checksum) as u8;
         request
     }
@@ -128,10 +144,10 @@ impl<'a> Request<'a> {
     pub fn encrypt(
         key: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
-        let mut request = Request::new(Opcode::Cipher, Some(source), Some(destination)).keyed(key.into());
+        let mut request = Request::new(Opcode::Cipher, source.into(), Some(destination)).keyed(key.into());
         request.parameters.iv = iv;
         request
     }
@@ -141,7 +157,7 @@ impl<'a> Request<'a> {
     pub fn decrypt(
         key: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
         Request::encrypt(key, iv, source, destination).reversed()
@@ -174,7 +190,7 @@ impl<'a> Request<'a> {
         key: impl Into<RequestKey<'a>>,
         radix: u32,
         tweak: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
         let mut request = Request::encrypt(key, tweak, source, destination);
@@ -187,7 +203,7 @@ impl<'a> Request<'a> {
         key: impl Into<RequestKey<'a>>,
         radix: u32,
         tweak: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
         Request::encrypt_digits(key, radix, tweak, source, destination).reversed()
@@ -203,11 +219,11 @@ impl<'a> Request<'a> {
         key: impl Into<RequestKey<'a>>,
         nonce: &'a [u8],
         aad: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
         let key = key.into();
-        let mut request = Request::new(Opcode::Aead, Some(source), Some(destination)).keyed(key);
+        let mut request = Request::new(Opcode::Aead, source.into(), Some(destination)).keyed(key);
         request.word.mac_len = tag_len(key.algorithm());
         (request.parameters.iv, request.parameters.aad) = (nonce, aad);
         request
@@ -216,19 +232,24 @@ impl<'a> Request<'a> {
     /// The same, under a nonce that the accelerator makes: [`Done::nonce`](super::Done::nonce). The key must have been made so:
     /// see [`Nonces::Made`](super::Nonces::Made).
     #[inline(always)]
-    pub fn seal_with_made_nonce(key: KeyHandle, aad: &'a [u8], source: Buffer, destination: Buffer) -> Self {
+    pub fn seal_with_made_nonce(
+        key: KeyHandle,
+        aad: &'a [u8],
+        source: impl Into<Option<Buffer>>,
+        destination: Buffer,
+    ) -> Self {
         let mut request = Request::seal(key, &[], aad, source, destination);
         request.word.flags |= Flags::MAKE_NONCE;
         request
     }
 
-    /// Decrypts `source` to `destination` if `tag` is right; else the destination is zero.
+    /// Decrypts `source` to `destination` if `tag` is right; else the destination is zero, or what it was if there is no source.
     #[inline(always)]
     pub fn open(
         key: impl Into<RequestKey<'a>>,
         nonce: &'a [u8],
         aad: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
         tag: &'a [u8; 16],
     ) -> Self {
@@ -244,7 +265,7 @@ impl<'a> Request<'a> {
         key: impl Into<RequestKey<'a>>,
         nonce: &'a [u8],
         aad: &'a [u8],
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
         tag: &'a [u8],
         tag_len: usize,
@@ -747,12 +768,12 @@ impl<'a> Request<'a> {
         iv: &'a [u8],
         mac: impl Into<RequestKey<'a>>,
         clear: u32,
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
     ) -> Self {
         let mac = mac.into();
         let mut request =
-            Request::new(Opcode::EncryptThenMac, Some(source), Some(destination)).keyed(cipher.into());
+            Request::new(Opcode::EncryptThenMac, source.into(), Some(destination)).keyed(cipher.into());
         request.word.hash = mac.algorithm() as u8;
         request.word.mac_len = hash_len(mac.algorithm()).unwrap_or(0);
         request.word.aad_len = clear;
@@ -761,14 +782,14 @@ impl<'a> Request<'a> {
     }
 
     /// Compares the HMAC of all of `source` with `tag`; if it is right, copies the first `clear` bytes and
-    /// decrypts the rest, to `destination`, which else is zero.
+    /// decrypts the rest, to `destination`, which else is zero, or what it was if there is no source.
     #[inline(always)]
     pub fn mac_then_decrypt(
         cipher: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
         mac: impl Into<RequestKey<'a>>,
         clear: u32,
-        source: Buffer,
+        source: impl Into<Option<Buffer>>,
         destination: Buffer,
         tag: &'a [u8],
     ) -> Self {

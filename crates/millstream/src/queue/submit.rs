@@ -23,6 +23,10 @@ const HANDFUL: usize = 8;
 /// The place behind an initialisation vector in its line, in bytes. The nonces of most AEADs are no longer than this.
 const BEHIND_IV: usize = 16;
 
+/// The place behind a tag in its line, in bytes, where an initialisation vector lies if both are short, and associated data behind that if
+/// they are short, too: so all of them are one cache line on the way.
+const BEHIND_TAG: usize = 32;
+
 /// The opcodes of words that bring public keys.
 const VERIFY: u8 = Opcode::Verify as u8;
 const ENCAPSULATE: u8 = Opcode::Encapsulate as u8;
@@ -85,7 +89,8 @@ impl Queue {
         }
         let slot = *self.free.last().ok_or(Refusal::Full)?;
         let bytes = self.place_source(word, source, destination.is_some(), cold)?;
-        self.place_destination(word, destination, bytes)?;
+        let has_source = source.is_some() || word.has(Flags::GATHER);
+        self.place_destination(word, has_source, destination, bytes)?;
         let foreign = |buffer: &Buffer| !buffer.is_of(&self.heap);
         if source.is_some_and(foreign) || destination.is_some_and(foreign) {
             return Err(Refusal::ForeignBuffer);
@@ -163,12 +168,13 @@ impl Queue {
         Ok(bytes)
     }
 
-    /// Says where the output goes, which is as long as the input. Random bytes have no input: their word tells the output's
-    /// length.
+    /// Says where the output goes, which is as long as the input. Where there is no source, the input lies there too. Random bytes have no
+    /// input: their word tells the output's length.
     #[inline(always)]
     fn place_destination(
         &self,
         word: &mut ControlWord,
+        has_source: bool,
         destination: Option<&Buffer>,
         bytes: usize,
     ) -> Result<(), Refusal> {
@@ -176,6 +182,8 @@ impl Queue {
             word.destination = destination.at();
             if word.opcode == Opcode::Random as u8 {
                 word.source_len = destination.len() as u32;
+            } else if !has_source && word.mac_key_len == 0 {
+                (word.source, word.source_len) = (destination.at(), destination.len() as u32);
             // The long result of a key pair has a length of its own, which the word tells.
             } else if destination.len() != bytes && word.mac_key_len == 0 {
                 return Err(Refusal::DestinationLength);
@@ -204,7 +212,9 @@ impl Queue {
             }
             (word.iv, word.iv_len) = (self.copy_aside(iv, cold)?, iv.len() as u8);
         } else if !iv.is_empty() {
-            (word.iv, word.iv_len) = (iv_line(home), iv.len() as u8);
+            let beside_tag = iv.len() <= BEHIND_IV && usize::from(word.mac_len) <= BEHIND_TAG;
+            let at = if beside_tag { tag_line(home) + BEHIND_TAG as u32 } else { iv_line(home) };
+            (word.iv, word.iv_len) = (at, iv.len() as u8);
             self.heap.write(word.iv, iv);
         } else if word.has(Flags::MAKE_NONCE) {
             (word.iv, word.iv_len) = (iv_line(home), ControlWord::MADE_NONCE_BYTES as u8);
@@ -236,7 +246,10 @@ impl Queue {
             && parameters.iv.len() <= BEHIND_IV
             && aad.len() <= SMALL - BEHIND_IV
         {
-            let at = iv_line(home) + BEHIND_IV as u32;
+            let beside_tag =
+                aad.len() <= SMALL - BEHIND_TAG - BEHIND_IV && usize::from(word.mac_len) <= BEHIND_TAG;
+            let at = if beside_tag { tag_line(home) + BEHIND_TAG as u32 } else { iv_line(home) }
+                + BEHIND_IV as u32;
             self.heap.write(at, aad);
             at
         } else if aad.len() > AAD {
