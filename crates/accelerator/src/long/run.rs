@@ -250,7 +250,7 @@ impl Long {
         if self.verdict != Status::Ok {
             opened.zeroize();
         }
-        // Where the input lies there too, it stays.
+        // An input that lies there, too, stays.
         if self.verdict == Status::Ok || !self.checked.is_in_place() {
             arena.write(destination, opened);
         }

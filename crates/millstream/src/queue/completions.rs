@@ -279,7 +279,7 @@ impl Queue {
             }
             match &slot.destination {
                 Some(destination) => {
-                    // Where the input came from, the next input goes, as a rule.
+                    // The next input goes to the place of this one, as a rule.
                     match slot.source {
                         None => destination.will_be_written(),
                         Some(_) => destination.will_be_read(),

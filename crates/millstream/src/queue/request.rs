@@ -41,7 +41,7 @@ impl RequestKey<'_> {
 /// One operation for a queue: the same as an [`Operation`](crate::Operation), with buffers of the queue's
 /// arena in place of borrowed bytes. What is small is copied when it is submitted.
 ///
-/// Where an operation has a destination, its source is a buffer of its own, or `None`: then the input lies in the destination, and the
+/// An operation with a destination has a buffer of its own as its source, or `None`: then the input lies in the destination, and the
 /// output takes its place. So fewer cache lines go to an accelerator on another core and come back. When its tag is wrong, the input is still
 /// there. When such an operation is cut short, by [`Queue::cancel`](super::Queue::cancel) or the accelerator's end, the buffer may have some of both.
 ///
