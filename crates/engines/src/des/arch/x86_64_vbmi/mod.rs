@@ -25,7 +25,6 @@ use crate::lanes::Crossover;
 use crate::modes::Direction;
 use eights::{ManyKeys, OneKey, crypt_some};
 use layouts::{Layout, Pairs, Singles};
-use planes::Keys;
 
 const REQUIRES: FeatureSet = FeatureSet::parse("avx512f,avx512bw,avx512vl,avx512vbmi,gfni");
 
@@ -98,12 +97,19 @@ unsafe fn in_planes<'k, L: Layout<P>, J: Job<'k>, const P: usize, const W: usize
     if !one_key && live[fewest - 1].len() < progress.done + PLANES_OF_KEYS {
         return;
     }
+    let direction = Direction::Encrypt;
     // SAFETY: as the caller says.
     unsafe {
-        let schedules = side_by_side::schedules::<J, W>(live);
-        let mut keys = Keys::<L, P>::new(&schedules, one_key, live.len(), Direction::Encrypt);
-        side_by_side::chain::<_, J, W>(&keys, jobs, progress, fewest);
-        keys.wipe();
+        if one_key {
+            let mut key = planes::OneKey::<L, P>::new(live[0].keyed().schedule(), direction);
+            side_by_side::chain::<_, J, W>(&key, jobs, progress, fewest);
+            key.wipe();
+        } else {
+            let schedules = side_by_side::schedules::<J, W>(live);
+            let mut keys = planes::ManyKeys::<L, P>::new(&schedules, live.len(), direction);
+            side_by_side::chain::<_, J, W>(&keys, jobs, progress, fewest);
+            keys.wipe();
+        }
     }
 }
 
@@ -199,21 +205,38 @@ unsafe fn crypt_blocks<const W: usize>(
     // SAFETY: as the caller says.
     unsafe {
         if used >= PLANES_OF_64 {
-            let mut key = Keys::<Singles, 8>::one(schedule, direction);
-            while used - at >= PLANES_OF_64 {
-                let some = 64.min(used - at);
-                key.crypt(blocks.part::<64>(at), some);
-                at += some;
-            }
-            key.wipe();
+            at = rows::<Singles, 8, 64, W>(schedule, direction, blocks, 0, used, PLANES_OF_64);
         }
         if used - at >= PLANES_OF_32 {
-            let mut key = Keys::<Pairs, 4>::one(schedule, direction);
-            key.crypt(blocks.part::<32>(at), used - at);
-            key.wipe();
+            rows::<Pairs, 4, 32, W>(schedule, direction, blocks, at, used, PLANES_OF_32);
         } else if at < used {
             let key = OneKey { keys: schedule.ordered(), direction };
             key.crypt(blocks.part(at), used - at);
         }
     }
+}
+
+/// Ciphers blocks from `at` on in planes until fewer than `fewest` of the `used` ones are left. Returns how many were ciphered in all. It is a function of
+/// its own, because its caller may have a small stack.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+#[inline(never)]
+unsafe fn rows<L: Layout<P>, const P: usize, const N: usize, const W: usize>(
+    schedule: &Schedule,
+    direction: Direction,
+    blocks: &mut Row<W>,
+    mut at: usize,
+    used: usize,
+    fewest: usize,
+) -> usize {
+    // SAFETY: as the caller says, whose features this function has.
+    unsafe {
+        let mut key = planes::OneKey::<L, P>::new(schedule, direction);
+        while used - at >= fewest {
+            let some = N.min(used - at);
+            key.crypt(blocks.part::<N>(at), some);
+            at += some;
+        }
+        key.wipe();
+    }
+    at
 }

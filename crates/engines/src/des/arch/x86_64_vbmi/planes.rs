@@ -54,7 +54,7 @@ trait Steps<const P: usize> {
     unsafe fn step(&self, step: usize) -> Half<P>;
 }
 
-/// The same for all blocks.
+/// The same for all blocks. It has room on a small stack.
 pub(super) struct OneKey<L: Layout<P>, const P: usize> {
     steps: [L::OneKey; MOST_STEPS],
     ciphers: usize,
@@ -62,7 +62,7 @@ pub(super) struct OneKey<L: Layout<P>, const P: usize> {
 
 impl<L: Layout<P>, const P: usize> OneKey<L, P> {
     #[inline(always)]
-    unsafe fn new(schedule: &Schedule, direction: Direction) -> Self {
+    pub(super) unsafe fn new(schedule: &Schedule, direction: Direction) -> Self {
         let groups = schedule.groups(direction);
         let mut keys = OneKey { steps: [L::OneKey::default(); MOST_STEPS], ciphers: groups.len() / 16 };
         let mut ordered = Row::<MAX_ROUNDS>::default();
@@ -81,6 +81,12 @@ impl<L: Layout<P>, const P: usize> OneKey<L, P> {
         }
         ordered.zeroize();
         keys
+    }
+
+    #[inline(always)]
+    pub(super) fn wipe(&mut self) {
+        self.steps = [L::OneKey::default(); MOST_STEPS];
+        optimization_barrier(self);
     }
 }
 
@@ -106,7 +112,7 @@ pub(super) struct ManyKeys<L: Layout<P>, const P: usize> {
 
 impl<L: Layout<P>, const P: usize> ManyKeys<L, P> {
     #[inline(always)]
-    unsafe fn new(schedules: &[&Schedule], used: usize, direction: Direction) -> Self {
+    pub(super) unsafe fn new(schedules: &[&Schedule], used: usize, direction: Direction) -> Self {
         let (ciphers, layout) = (schedules[0].rounds() / 16, PhantomData);
         let mut keys = ManyKeys { steps: [[MaybeUninit::uninit(); P]; MOST_STEPS], ciphers, layout };
         for eight in 0..P {
@@ -145,6 +151,12 @@ impl<L: Layout<P>, const P: usize> ManyKeys<L, P> {
         }
         keys
     }
+
+    #[inline(always)]
+    pub(super) fn wipe(&mut self) {
+        self.steps[..=STEPS * self.ciphers].fill([MaybeUninit::zeroed(); P]);
+        optimization_barrier(self);
+    }
 }
 
 impl<L: Layout<P>, const P: usize> Steps<P> for ManyKeys<L, P> {
@@ -178,60 +190,23 @@ const SECONDS: u64 = {
     u64::from_ne_bytes(seconds)
 };
 
-/// The keys of all blocks.
-pub(super) enum Keys<L: Layout<P>, const P: usize> {
-    One(OneKey<L, P>),
-    Many(ManyKeys<L, P>),
-}
-
-impl<L: Layout<P>, const P: usize> Keys<L, P> {
-    /// Takes one key for all blocks.
-    #[inline(always)]
-    pub(super) unsafe fn one(schedule: &Schedule, direction: Direction) -> Self {
-        // SAFETY: as the caller says.
-        Keys::One(unsafe { OneKey::new(schedule, direction) })
-    }
-
-    /// Takes the keys of the first `used` blocks, or one for all.
-    #[inline(always)]
-    pub(super) unsafe fn new(
-        schedules: &[&Schedule],
-        one_key: bool,
-        used: usize,
-        direction: Direction,
-    ) -> Self {
-        // SAFETY: as the caller says.
-        unsafe {
-            if one_key {
-                Keys::one(schedules[0], direction)
-            } else {
-                Keys::Many(ManyKeys::new(schedules, used, direction))
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn wipe(&mut self) {
-        match self {
-            Keys::One(keys) => keys.steps = [L::OneKey::default(); MOST_STEPS],
-            Keys::Many(keys) => keys.steps[..=STEPS * keys.ciphers].fill([MaybeUninit::zeroed(); P]),
-        }
-        optimization_barrier(self);
-    }
-}
-
-impl<L: Layout<P>, const P: usize, const W: usize> Form<W> for Keys<L, P> {
+impl<L: Layout<P>, const P: usize, const W: usize> Form<W> for OneKey<L, P> {
     type Transfer = Lines;
 
     #[inline(always)]
     unsafe fn crypt(&self, blocks: &mut Row<W>, _: usize) {
         // SAFETY: as the caller says.
-        unsafe {
-            match self {
-                Keys::One(keys) => crypt::<L, P, W>(keys, blocks),
-                Keys::Many(keys) => crypt::<L, P, W>(keys, blocks),
-            }
-        }
+        unsafe { crypt::<L, P, W>(self, blocks) }
+    }
+}
+
+impl<L: Layout<P>, const P: usize, const W: usize> Form<W> for ManyKeys<L, P> {
+    type Transfer = Lines;
+
+    #[inline(always)]
+    unsafe fn crypt(&self, blocks: &mut Row<W>, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { crypt::<L, P, W>(self, blocks) }
     }
 }
 
