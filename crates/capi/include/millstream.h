@@ -2684,8 +2684,8 @@ millstream_status millstream_srtp_unprotect(struct millstream_srtp_receiver *rec
 
 /**
  * Accepts `count` packets of RTP side by side, as millstream_srtp_unprotect() does one after another: many packets of one stream, or of several
- * streams of one receiver. All are done on return, each with its `status`; one that fails is as it came. Packets are judged as they would have been at
- * the beginning of the call, so none is too old because of another one in it, and of two with one number one is accepted.
+ * streams of one receiver. All are done on return, each with its `status`; one that fails is as it came. Packets go 64 at a time, and are judged as
+ * they would have been before the first of these, so none is too old because of another one of the 64; of two with one number one is accepted.
  *
  * Returns MILLSTREAM_STATUS_OK when all were accepted, else the status of the first that was not; the others are accepted all the same. Fails with
  * nothing accepted with MILLSTREAM_STATUS_NULL (`receiver`, `packets`), MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_FEATURES. A packet's `status`

@@ -45,8 +45,8 @@ impl Receiver {
     /// Accepts many packets of RTP, side by side in lanes, as [`Receiver::unprotect`] does one after another. Each has its result in place; one that
     /// fails concerns no other.
     ///
-    /// Packets that come in another order than they were sent in are judged as they would have been at the beginning of the call, so none is too
-    /// old because of another one in it.
+    /// Packets go side by side 64 at a time, and are judged as they would have been before the first of these, so none is too old because of another
+    /// one of the 64.
     ///
     /// # Errors
     /// [`Error::Features`], with nothing accepted.
