@@ -41,7 +41,7 @@
 //!    compared with another implementation. Its names go into the list in `tests/registry.rs`.
 //! 4. **Its trials** of constant time, a line for each table in `crates/constant-time/src/direct.rs` or `lanes.rs`.
 //! 5. **Its numbers**, which never change: a line for each mode in `crates/cwq/src/code.rs`, and its arms in `usage.rs`.
-//! 6. **Its rows** in `crates/accelerator/src/algorithms.rs`, which explains them. `tests/accelerator/case.rs` and `purpose.rs` have their
+//! 6. **Its rows** in `crates/accelerator/src/algorithms/rows.rs`, which explains them. `tests/accelerator/case.rs` and `purpose.rs` have their
 //!    own list of what each algorithm takes, and `vectors.rs` has published answers of each. The tests of
 //!    `crates/broker/tests/worker` have such lists, too.
 //! 7. **Its names** in the faces: `crates/millstream/src/lib.rs` re-exports the folder; `crates/capi/src/algorithm.rs` has the numbers for
@@ -71,7 +71,7 @@
 //!
 //! ```text
 //!  CHANGELOG.md                                    |  2 ++
-//!  crates/accelerator/src/algorithms.rs            | 27 ++++++++++++++++++++++++++
+//!  crates/accelerator/src/algorithms/rows.rs       | 27 ++++++++++++++++++++++++++
 //!  crates/accelerator/tests/accelerator/case.rs    |  8 ++++++--
 //!  crates/accelerator/tests/accelerator/purpose.rs |  2 +-
 //!  crates/accelerator/tests/accelerator/vectors.rs | 36 ++++++++++++++++++++++++++++++++++-

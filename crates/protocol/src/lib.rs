@@ -31,11 +31,13 @@ mod secure;
 pub use attributes::{Attributes, AttributesError, MOST_LABEL_BYTES, usage};
 pub use certificate::{CERTIFICATE, CertificateParts, PKCS11_TAG};
 pub use code::{Error, MAX_BYTES, MOST_KEY_BYTES, MOST_OBJECT_BYTES, Message, Secret, VERSION};
-pub use messages::{
-    Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
-    NoncesLeft, Order, Presigned, QueueCounts, Refusal, Reply, Report, Request, TokenHolder, TokenStatus,
-    Tried, Use, UseStatus, Wanted, WorkerStatus,
+pub use messages::client::{Refusal, Reply, Request};
+pub use messages::key::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest};
+pub use messages::parts::{
+    Failures, Grant, GrantStatus, KeyRules, Presigned, QueueCounts, TokenHolder, TokenStatus, Use, UseStatus,
+    Wanted, WorkerStatus,
 };
+pub use messages::worker::{HandOver, NoncesLeft, Order, Report, Tried};
 pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
 pub use secure::has_more_rights;
 

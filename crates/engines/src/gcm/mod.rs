@@ -12,6 +12,10 @@
 #![allow(unsafe_code)]
 
 mod arch;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod blocks;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod ghash;
 mod job;
 mod lanes;
 mod polyval;
@@ -74,7 +78,7 @@ pub struct Key {
     schedule: Schedule,
     /// H^36 to H^1 in this order, so that the blocks of a message meet falling powers.
     powers: [Power; POWERS + PADDING],
-    /// The same powers one 64-bit limb down: see `vector.rs`.
+    /// The same powers one 64-bit limb down: see `ghash.rs`.
     shifted: [Power; POWERS + PADDING],
 }
 

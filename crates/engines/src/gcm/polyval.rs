@@ -14,9 +14,11 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 use zeroize::Zeroize;
 
-use super::portable::multiply;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::vector::{POLYNOMIAL, Powers, Sum, Vector};
+use super::blocks::Vector;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::ghash::{POLYNOMIAL, Powers, Sum};
+use super::portable::multiply;
 use super::{BLOCK_BYTES, arch};
 use crate::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 

@@ -1,327 +1,20 @@
 //! AES-GCM with vector instructions, written once for vectors of one, two and four blocks.
 //!
-//! Ref. NIST SP 800-38D §6.4 (GHASH), §6.5 (GCTR), §7.
-//!
-//! # GHASH
-//! A block is an integer whose most significant bit is the coefficient of x^0. Carry-less products
-//! of such integers come out one place short; the powers of the hash subkey are kept divided by x
-//! to make up for it, as `h`. Write d = d1·2^64 + d0 for a block and let L stand for one limb of
-//! 64 bits. Modulo the field's polynomial, h has the same value as `shifted` one limb up:
-//!
-//! ```text
-//! shifted = (h0·2^64 + h1) + h0 × 0xc2·2^56,         h ≡ L·shifted
-//! d × h   = d0 × h + L·(d1 × h) ≡ L·(d0 × shifted + d1 × h)
-//!         = L·(low + L·high)
-//! low     = d0 × shifted.0 + d1 × h.0,   high = d0 × shifted.1 + d1 × h.1
-//! ```
-//!
-//! So a product is two sums of two multiplications each. Any number of products add up in them, and one fold of the
-//! lowest limb reduces the total ([`Sum::reduce`]).
+//! Ref. NIST SP 800-38D §6.5 (GCTR), §7.
 //!
 //! # Safety
-//! A value of a [`Vector`] type is the witness that the processor has that type's instructions:
-//! the only functions that make one from nothing are unsafe and are called from a row's functions,
-//! inside its target features. Everything here is inlined into those. Pointers come from slices
-//! and [`InOut`]s, and stay within the lengths given beside them.
+//! The promises of `blocks.rs` hold here too.
 #![allow(unsafe_code)]
 
+use super::blocks::{BLOCK, Vector};
+use super::ghash::{self, POLYNOMIAL, Powers, Sum, absorb};
 use super::{Key, POWERS, lengths};
 use crate::InOut;
-use crate::aes::schedule::Form;
-
-pub(super) const BLOCK: usize = 16;
 
 /// The longest message that can go without the loop over batches, in bytes. With the pre-counter block and the
 /// lengths it has as many blocks as there are powers.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REACH: usize = (POWERS - 2) * BLOCK;
-
-/// One, two or four blocks side by side.
-pub(super) trait Vector: Copy {
-    /// The number of blocks.
-    const BLOCKS: usize;
-    /// The form of the round keys.
-    const FORM: Form = Form::Standard;
-    /// True if the rounds of AES are a loop: see [`Unit::LOOP`](crate::aes::unit::Unit::LOOP).
-    const LOOP: bool = false;
-    /// The type of one block.
-    type One: Vector<One = Self::One>;
-
-    /// The same block in every place.
-    ///
-    /// # Safety
-    /// The processor has the instructions.
-    unsafe fn broadcast(block: &[u8; BLOCK]) -> Self;
-
-    /// Loads any bytes.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`]; the vector's bytes at `from` can be read.
-    unsafe fn load(from: *const u8) -> Self;
-
-    /// Loads the first `n` bytes, and fills up with zeros. `n` may be anything from 0 to the vector's size.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`]; `n` bytes at `from` can be read.
-    unsafe fn load_part(from: *const u8, n: usize) -> Self;
-
-    /// Does the same as [`Vector::load_part`] for one block.
-    ///
-    /// # Safety
-    /// As [`Vector::load_part`].
-    unsafe fn load_block(from: *const u8, n: usize) -> Self::One;
-
-    /// Writes the vector.
-    ///
-    /// # Safety
-    /// Its bytes at `to` can be written.
-    unsafe fn store(self, to: *mut u8);
-
-    /// Writes the first `n` bytes.
-    ///
-    /// # Safety
-    /// `n` bytes at `to` can be written.
-    unsafe fn store_part(self, to: *mut u8, n: usize);
-
-    /// Does the same as [`Vector::load_part`], one place up: place 0 is zero.
-    ///
-    /// # Safety
-    /// As [`Vector::load_part`]; `n` is at most the size of the other places.
-    unsafe fn load_above(from: *const u8, n: usize) -> Self;
-
-    /// Does the same as [`Vector::store_part`], from place 1 on.
-    ///
-    /// # Safety
-    /// As [`Vector::store_part`]; `n` is at most the size of the other places.
-    unsafe fn store_above(self, to: *mut u8, n: usize);
-
-    /// Keeps the first `n` bytes, and zeroes the others.
-    fn keep(self, n: usize) -> Self;
-    /// Keeps the first `n` bytes from place 1 on, and zeroes everything else.
-    fn keep_above(self, n: usize) -> Self;
-
-    fn xor(self, other: Self) -> Self;
-    fn xor3(self, b: Self, c: Self) -> Self;
-    /// Goes from the XOR with the first round key to the first round of AES.
-    #[inline(always)]
-    fn enter(self) -> Self {
-        self
-    }
-    /// One middle round of AES.
-    fn round(self, key: Self) -> Self;
-    /// Does nothing, but the compiler keeps all such places in their order. It might otherwise sort the rounds of
-    /// several blocks into those of one after the other, which wait for each other. It might also move GHASH behind
-    /// the rounds that it stands between, and all the powers would wait for it on the stack. This is for processors
-    /// with plenty of registers.
-    #[inline(always)]
-    fn pin(&mut self) {}
-    /// The last round of AES.
-    fn last_round(self, key: Self) -> Self;
-    /// Returns the carry-less product of a half of each block and a half of each of `other`: the upper half of these
-    /// if `A` is 1, of those if `B` is 1.
-    fn multiply<const A: i32, const B: i32>(self, other: Self) -> Self;
-    /// Reverses the bytes of each block: from memory's order to an integer's, and back.
-    fn reverse(self) -> Self;
-    /// The 64-bit halves of each block exchanged.
-    fn swap(self) -> Self;
-    /// The sum in each 32-bit part, which for a block as an integer is inc32 of §6.2.
-    fn add32(self, other: Self) -> Self;
-
-    /// The blocks' sum in GF(2^128).
-    fn sum(self) -> Self::One;
-    /// Place 0.
-    fn first(self) -> Self::One;
-    /// One block in place 0, zeros in the others.
-    fn from_first(first: Self::One) -> Self;
-    /// Returns the same vector with place 0 replaced.
-    fn with_first(self, first: Self::One) -> Self;
-    /// The same block in every place.
-    fn repeat(one: Self::One) -> Self;
-    /// A block a place, as many as there are places.
-    fn join(blocks: &[Self::One]) -> Self;
-    /// A block as an integer.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`].
-    unsafe fn one(value: u128) -> Self::One;
-    /// The integer.
-    fn value(one: Self::One) -> u128;
-    /// The numbers 0, 1, 2, 3, which are added to a repeated counter.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`].
-    unsafe fn indices() -> Self;
-}
-
-/// The first `n` bytes at `from`, at most 16, as the low bytes of a little-endian integer.
-///
-/// # Safety
-/// `n` bytes at `from` can be read.
-#[inline(always)]
-pub(super) unsafe fn read_part(from: *const u8, n: usize) -> u128 {
-    // SAFETY: two loads inside 0..n, which overlap where n is between their sizes and there have
-    // the same bits; for less than four bytes the first, the middle and the last.
-    unsafe {
-        match n {
-            16.. => u128::from_le_bytes(from.cast::<[u8; 16]>().read()),
-            8.. => {
-                let low = u64::from_le_bytes(from.cast::<[u8; 8]>().read());
-                let high = u64::from_le_bytes(from.add(n - 8).cast::<[u8; 8]>().read());
-                let high = high.checked_shr(8 * (16 - n as u32)).unwrap_or(0);
-                u128::from(high) << 64 | u128::from(low)
-            }
-            4.. => {
-                let low = u64::from(u32::from_le_bytes(from.cast::<[u8; 4]>().read()));
-                let high = u64::from(u32::from_le_bytes(from.add(n - 4).cast::<[u8; 4]>().read()));
-                u128::from(low | high << (8 * (n - 4)))
-            }
-            1.. => {
-                let byte = |i: usize| u32::from(from.add(i).read()) << (8 * i);
-                u128::from(byte(0) | byte(n / 2) | byte(n - 1))
-            }
-            0 => 0,
-        }
-    }
-}
-
-/// Writes the `n` low bytes of `value`, at most 16, in little-endian order.
-///
-/// # Safety
-/// `n` bytes at `to` can be written.
-#[inline(always)]
-pub(super) unsafe fn write_part(value: u128, to: *mut u8, n: usize) {
-    // SAFETY: as in `read_part`.
-    unsafe {
-        match n {
-            16.. => to.cast::<[u8; 16]>().write(value.to_le_bytes()),
-            8.. => {
-                to.add(n - 8).cast::<[u8; 8]>().write(((value >> (8 * (n - 8))) as u64).to_le_bytes());
-                to.cast::<[u8; 8]>().write((value as u64).to_le_bytes());
-            }
-            4.. => {
-                to.add(n - 4).cast::<[u8; 4]>().write(((value as u64 >> (8 * (n - 4))) as u32).to_le_bytes());
-                to.cast::<[u8; 4]>().write((value as u32).to_le_bytes());
-            }
-            1.. => {
-                to.add(n - 1).write((value as u32 >> (8 * (n - 1))) as u8);
-                to.add(n / 2).write((value as u32 >> (8 * (n / 2))) as u8);
-                to.write(value as u8);
-            }
-            0 => {}
-        }
-    }
-}
-
-/// Thirty-two ones, then thirty-two zeros: from 32 - n on, a mask of n bytes.
-pub(super) static KEEP: [u8; 64] = {
-    let mut mask = [0; 64];
-    let mut i = 0;
-    while i < 32 {
-        mask[i] = 0xff;
-        i += 1;
-    }
-    mask
-};
-
-/// The factor of the reduction: x^7 + x^2 + x + 1 in the place of a fold.
-pub(super) const POLYNOMIAL: u128 = 0xc2 << 56;
-
-/// A sum of products, not yet reduced: `low + L·high`.
-#[derive(Clone, Copy)]
-pub(super) struct Sum<V> {
-    pub(super) low: V,
-    pub(super) high: V,
-}
-
-impl<V: Vector> Sum<V> {
-    /// Multiplies `blocks` by the powers.
-    #[inline(always)]
-    pub(super) fn product(blocks: V, powers: Powers<V>) -> Self {
-        Sum {
-            low: blocks.multiply::<0, 0>(powers.shifted).xor(blocks.multiply::<1, 0>(powers.h)),
-            high: blocks.multiply::<0, 1>(powers.shifted).xor(blocks.multiply::<1, 1>(powers.h)),
-        }
-    }
-
-    /// Returns the sum with one more product.
-    #[inline(always)]
-    pub(super) fn add(self, blocks: V, powers: Powers<V>) -> Self {
-        let low = blocks.multiply::<0, 0>(powers.shifted);
-        let high = blocks.multiply::<0, 1>(powers.shifted);
-        Sum {
-            low: self.low.xor3(low, blocks.multiply::<1, 0>(powers.h)),
-            high: self.high.xor3(high, blocks.multiply::<1, 1>(powers.h)),
-        }
-    }
-
-    /// Folds the lowest limb: low.0 ≡ L·(low.0·2^64 + low.0 × 0xc2·2^56).
-    #[inline(always)]
-    pub(super) fn reduce(self, polynomial: V) -> V {
-        self.high.xor3(self.low.swap(), self.low.multiply::<0, 0>(polynomial))
-    }
-
-    /// The blocks' sum.
-    #[inline(always)]
-    fn sum(self) -> Sum<V::One> {
-        Sum { low: self.low.sum(), high: self.high.sum() }
-    }
-
-    #[inline(always)]
-    pub(super) fn plus(self, other: Self) -> Self {
-        Sum { low: self.low.xor(other.low), high: self.high.xor(other.high) }
-    }
-
-    /// The empty sum.
-    #[inline(always)]
-    pub(super) unsafe fn zero() -> Self {
-        // SAFETY: as the caller.
-        let zero = unsafe { V::from_first(V::one(0)) };
-        Sum { low: zero, high: zero }
-    }
-}
-
-/// Powers of the hash subkey, one for each place, in both forms.
-#[derive(Clone, Copy)]
-pub(super) struct Powers<V> {
-    pub(super) h: V,
-    pub(super) shifted: V,
-}
-
-impl<V: Vector> Powers<V> {
-    /// Returns both forms of a power that was divided by x.
-    #[inline(always)]
-    pub(super) fn of(h: V, polynomial: V) -> Self {
-        Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) }
-    }
-
-    /// Returns H^`highest` and the next lower powers, the last of them not below H.
-    #[inline(always)]
-    pub(super) unsafe fn falling(key: &Key, highest: usize) -> Self {
-        debug_assert!((1..=POWERS).contains(&highest));
-        let at = POWERS - highest;
-        // SAFETY: the table goes on for `PADDING` entries after the lowest power.
-        unsafe {
-            Powers {
-                h: V::load(key.powers.as_ptr().add(at).cast()),
-                shifted: V::load(key.shifted.as_ptr().add(at).cast()),
-            }
-        }
-    }
-
-    /// H^`n` in every place.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(super) unsafe fn repeated(key: &Key, n: usize) -> Self {
-        let at = POWERS - n;
-        // SAFETY: a power is a block's 16 bytes.
-        unsafe {
-            Powers {
-                h: V::broadcast(&*key.powers.as_ptr().add(at).cast()),
-                shifted: V::broadcast(&*key.shifted.as_ptr().add(at).cast()),
-            }
-        }
-    }
-}
 
 /// Returns the same key, which the compiler takes for another. A loop's loads through it stay in the loop as
 /// operands. If they were hoisted, the powers would take all registers and then the stack.
@@ -664,38 +357,6 @@ pub(super) unsafe fn piece<V: Vector, const ROUNDS: usize, const OPEN: bool, con
     }
 }
 
-/// [`absorb`] with integers.
-#[inline(always)]
-pub(super) unsafe fn ghash<V: Vector>(key: &Key, state: u128, bytes: &[u8]) -> u128 {
-    // SAFETY: as the caller.
-    unsafe { V::value(absorb::<V>(key, V::one(state), bytes)) }
-}
-
-/// The GHASH state after `bytes`, filled up with zeros to whole blocks.
-#[inline(always)]
-unsafe fn absorb<V: Vector>(key: &Key, mut hash: V::One, bytes: &[u8]) -> V::One {
-    let vector = BLOCK * V::BLOCKS;
-    // SAFETY: as the caller; a vector is loaded whole only where it is inside the chunk.
-    unsafe {
-        for chunk in bytes.chunks(POWERS * BLOCK) {
-            let mut power = chunk.len().div_ceil(BLOCK);
-            let mut carry = V::from_first(hash);
-            let mut sum = Sum::zero();
-            let mut at = 0;
-            while at < chunk.len() {
-                let (from, n) = (chunk.as_ptr().add(at), chunk.len() - at);
-                let text = if n >= vector { V::load(from) } else { V::load_part(from, n) };
-                sum = sum.add(text.reverse().xor(carry), Powers::falling(key, power));
-                carry = V::from_first(V::one(0));
-                power = power.wrapping_sub(V::BLOCKS);
-                at += vector;
-            }
-            hash = sum.sum().reduce(V::one(POLYNOMIAL));
-        }
-    }
-    hash
-}
-
 /// Fills the table of powers once the schedule is there.
 #[inline(always)]
 pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
@@ -707,26 +368,7 @@ pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
             12 => block::<V::One, 12>(key, zero),
             _ => block::<V::One, 14>(key, zero),
         };
-        // The subkey is divided by x, whose inverse is x^127 + x^6 + x + 1.
-        let over = 0u128.wrapping_sub(subkey >> 127);
-        let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
-        let polynomial = V::one(POLYNOMIAL);
-        let times = |power, by| Sum::product(power, by).reduce(polynomial);
-        // The lowest powers are built in registers. A vector loaded from blocks that were stored singly would wait
-        // until all of them are in the cache.
-        let h2 = times(h, Powers::of(h, polynomial));
-        let by_h2 = Powers::of(h2, polynomial);
-        let lowest = match V::BLOCKS {
-            1 => V::join(&[h]),
-            2 => V::join(&[h2, h]),
-            _ => V::join(&[times(h2, by_h2), times(h, by_h2), h2, h]),
-        };
-        let mut n = V::BLOCKS;
-        let mut highest = put(key, n, lowest, V::repeat(polynomial));
-        while n < POWERS {
-            highest = double::<V>(key, n, highest);
-            n *= 2;
-        }
+        ghash::powers::<V>(key, subkey);
     }
 }
 
@@ -741,36 +383,6 @@ unsafe fn block<V: Vector<One = V>, const ROUNDS: usize>(key: &Key, value: u128)
     }
 }
 
-/// Makes H^(n+1) to H^(2n): the powers from H^1 to H^n, multiplied by H^n, which is in place 0 of `highest`. `n` is a
-/// multiple of the places. Returns the highest powers that it made.
-#[inline(always)]
-unsafe fn double<V: Vector>(key: &mut Key, n: usize, mut highest: Powers<V>) -> Powers<V> {
-    // SAFETY: as the caller.
-    unsafe {
-        let polynomial = V::repeat(V::one(POLYNOMIAL));
-        // All that follows waits for this power, and from the table it would come later.
-        let by = Powers { h: V::repeat(highest.h.first()), shifted: V::repeat(highest.shifted.first()) };
-        for i in 1..=n.min(POWERS - n) / V::BLOCKS {
-            let h = Powers::falling(key, i * V::BLOCKS).h;
-            highest = put(key, n + i * V::BLOCKS, Sum::product(h, by).reduce(polynomial), polynomial);
-        }
-        highest
-    }
-}
-
-/// Keeps falling powers from H^`highest` on, in both forms, and returns them.
-#[inline(always)]
-unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) -> Powers<V> {
-    let at = POWERS - highest;
-    let both = Powers::of(h, polynomial);
-    // SAFETY: `highest` is at least the number of places, so the vector is inside the table.
-    unsafe {
-        both.h.store(key.powers.as_mut_ptr().add(at).cast());
-        both.shifted.store(key.shifted.as_mut_ptr().add(at).cast());
-    }
-    both
-}
-
 /// Defines the functions of a row for one vector type. `$features` are those that the row requires, `$batch` the
 /// vectors that a long message takes at a time, and `$short` the longest message in bytes that is faster without
 /// batches.
@@ -778,7 +390,7 @@ macro_rules! row {
     ($vector:ty, $batch:literal, $short:expr, $features:literal, $expand:path) => {
         use crate::InOut;
         use crate::aes::schedule::Form as KeyForm;
-        use crate::gcm::vector::Vector as GcmVector;
+        use crate::gcm::blocks::Vector as GcmVector;
         use crate::gcm::{GcmOps, Key};
 
         pub(in crate::gcm) const REQUIRES: millstream_cpu::FeatureSet =
@@ -874,7 +486,7 @@ macro_rules! row {
         #[target_feature(enable = $features)]
         fn ghash(key: &Key, state: u128, bytes: &[u8]) -> u128 {
             // SAFETY: this function has the instructions.
-            unsafe { vector::ghash::<$vector>(key, state, bytes) }
+            unsafe { crate::gcm::ghash::ghash::<$vector>(key, state, bytes) }
         }
     };
 }

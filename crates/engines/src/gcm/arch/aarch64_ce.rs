@@ -15,8 +15,9 @@
 use std::arch::aarch64::*;
 
 use crate::aes::arch::aarch64_ce::expand as expand_key;
+use crate::gcm::blocks::{self, Vector};
 use crate::gcm::polyval::polyval_row;
-use crate::gcm::vector::{self, Vector, row};
+use crate::gcm::vector::{self, row};
 
 row!(Block128, 4, 128, "aes,neon", expand_key);
 polyval_row!(Block128, "aes,neon");
@@ -75,7 +76,7 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller.
-        unsafe { Self::one(vector::read_part(from, n)) }
+        unsafe { Self::one(blocks::read_part(from, n)) }
     }
 
     #[inline(always)]
@@ -93,7 +94,7 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, n: usize) {
         // SAFETY: as the caller.
-        unsafe { vector::write_part(Self::value(self), to, n) }
+        unsafe { blocks::write_part(Self::value(self), to, n) }
     }
 
     #[inline(always)]
@@ -109,7 +110,7 @@ impl Vector for Block128 {
     fn keep(self, n: usize) -> Self {
         debug_assert!(n <= 16);
         // SAFETY: 32 - n..48 - n is inside the mask.
-        unsafe { Block128(vandq_u8(self.0, vld1q_u8(vector::KEEP.as_ptr().add(32 - n)))) }
+        unsafe { Block128(vandq_u8(self.0, vld1q_u8(blocks::KEEP.as_ptr().add(32 - n)))) }
     }
 
     #[inline(always)]

@@ -13,8 +13,8 @@ use std::marker::PhantomData;
 
 use crate::aes::schedule::Form;
 use crate::aes::unit::Unit;
+use crate::gcm::blocks::{self, Vector};
 use crate::gcm::side_by_side::Across;
-use crate::gcm::vector::{self, Vector};
 
 #[derive(Clone, Copy)]
 pub(super) struct Block128<U>(pub(super) __m128i, PhantomData<U>);
@@ -47,13 +47,13 @@ impl<U: Unit<__m128i>> Vector for Block128<U> {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller.
-        unsafe { Self::one(vector::read_part(from, n)) }
+        unsafe { Self::one(blocks::read_part(from, n)) }
     }
 
     #[inline(always)]
     unsafe fn load_block(from: *const u8, n: usize) -> Block128<U> {
         // SAFETY: as the caller.
-        unsafe { Self::one(vector::read_part(from, n)) }
+        unsafe { Self::one(blocks::read_part(from, n)) }
     }
 
     #[inline(always)]
@@ -65,7 +65,7 @@ impl<U: Unit<__m128i>> Vector for Block128<U> {
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, n: usize) {
         // SAFETY: as the caller.
-        unsafe { vector::write_part(Self::value(self), to, n) }
+        unsafe { blocks::write_part(Self::value(self), to, n) }
     }
 
     #[inline(always)]
@@ -82,7 +82,7 @@ impl<U: Unit<__m128i>> Vector for Block128<U> {
         debug_assert!(n <= 16);
         // SAFETY: 32 - n..48 - n is inside the mask.
         unsafe {
-            Block128::of(_mm_and_si128(self.0, _mm_loadu_si128(vector::KEEP.as_ptr().add(32 - n).cast())))
+            Block128::of(_mm_and_si128(self.0, _mm_loadu_si128(blocks::KEEP.as_ptr().add(32 - n).cast())))
         }
     }
 

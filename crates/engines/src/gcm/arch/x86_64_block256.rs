@@ -15,8 +15,8 @@ use super::Multiplies;
 use super::x86_64_block128::Block128;
 use crate::aes::schedule::Form;
 use crate::aes::unit::Unit;
+use crate::gcm::blocks::{self, Vector};
 use crate::gcm::side_by_side::Across;
-use crate::gcm::vector::{self, Vector};
 
 #[derive(Clone, Copy)]
 pub(super) struct Block256<U>(__m256i, PhantomData<U>);
@@ -115,7 +115,7 @@ impl<U: Unit<__m128i> + Unit<__m256i> + Multiplies> Vector for Block256<U> {
         unsafe {
             Block256::of(_mm256_and_si256(
                 self.0,
-                _mm256_loadu_si256(vector::KEEP.as_ptr().add(32 - n).cast()),
+                _mm256_loadu_si256(blocks::KEEP.as_ptr().add(32 - n).cast()),
             ))
         }
     }

@@ -15,8 +15,8 @@ use std::marker::PhantomData;
 use super::x86_64_block128::Block128;
 use crate::aes::schedule::Form;
 use crate::aes::unit::Unit;
+use crate::gcm::blocks::Vector;
 use crate::gcm::side_by_side::Across;
-use crate::gcm::vector::Vector;
 use crate::masked::readable;
 
 #[derive(Clone, Copy)]

@@ -9,15 +9,17 @@
 //! a vector, so that messages may differ in length and vectors are loaded and stored whole.
 //!
 //! # Safety
-//! The promises of `vector.rs` hold here too: a [`Vector`] at hand is the witness for its
+//! The promises of `blocks.rs` hold here too: a [`Vector`] at hand is the witness for its
 //! instructions. Pointers come from slices and [`InOut`](crate::InOut)s and stay within the lengths
 //! beside them.
 #![allow(unsafe_code)]
 
 mod rounds;
 
+use super::blocks::{BLOCK, Vector};
+use super::ghash::{POLYNOMIAL, Powers, Sum};
 use super::job::{Group as Jobs, LONGEST, MESSAGES, Tags};
-use super::vector::{BLOCK, POLYNOMIAL, Powers, Sum, Vector, round_key};
+use super::vector::round_key;
 use super::{Key, POWERS, lengths};
 
 /// The text between two reductions, in bytes: with a block before it and one after it, no more

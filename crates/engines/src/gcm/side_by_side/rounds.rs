@@ -4,7 +4,9 @@
 //! As for [the folder](super).
 
 use super::{Across, Group, MESSAGES, Texts};
-use crate::gcm::vector::{Sum, Vector, round_key};
+use crate::gcm::blocks::Vector;
+use crate::gcm::ghash::Sum;
+use crate::gcm::vector::round_key;
 
 impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, ROUNDS> {
     /// Returns each message's part in the first round of AES.
