@@ -33,7 +33,8 @@ impl Flags {
 /// Offsets count bytes from the beginning of the arena. Fields that the opcode does not use are zero.
 /// The destination is as long as the source, or as `mac_key_len` says for a result of a key pair that is longer than 255 bytes. It is the
 /// source, or lies apart from it. A word whose destination lies apart can be executed again. One in place leaves its input if it fails, but where
-/// it is cancelled, revoked or loses its key midway.
+/// it is cancelled, revoked or loses its key midway. Words that are in flight together are executed in any order and side by side: one that
+/// reads what another writes is submitted when the other has completed.
 ///
 /// | at | bytes | field |
 /// | --- | --- | --- |

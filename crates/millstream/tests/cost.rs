@@ -1,13 +1,11 @@
 //! The cost of a queue, printed: not a test, so it is run by name (`--ignored --nocapture`, in release).
 
-mod double;
-
 use std::time::{Duration, Instant};
 
-use double::Double;
 use millstream::cwq::Algorithm;
 use millstream::isolated::Attach;
 use millstream::queue::{AcceleratorThread, Buffer, Config, Queue, Request, ThreadConfig};
+use millstream_double::Double;
 
 const CONFIG: Config = Config { depth: 256, arena_bytes: 8 << 20, key_slots: 8, weight: 1 };
 const FOR: Duration = Duration::from_millis(200);

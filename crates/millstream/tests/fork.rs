@@ -5,15 +5,13 @@
 //! several threads: that is what is tested.
 #![allow(unsafe_code)]
 
-mod double;
-
-use double::Double;
 use millstream::cwq::{Algorithm, Status};
 use millstream::isolated::{Exportable, GrantState};
 use millstream::nonce::{CounterNonces, NonceError, RandomNonces};
 use millstream::queue::{
     AcceleratorThread, Config, KeyOptions, Nonces, Queue, Refusal, Request, ThreadConfig,
 };
+use millstream_double::Double;
 
 fn main() {
     let double = Double::start();

@@ -1,11 +1,8 @@
 //! Grants of a service: how they are had, what their end means, and what goes wrong.
 
-mod double;
-
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use double::{Double, Manner};
 use millstream::cwq::{Algorithm, Status};
 use millstream::hash::{Hash, HashKernel};
 use millstream::isolated::{
@@ -14,6 +11,7 @@ use millstream::isolated::{
 };
 use millstream::queue::{Buffer, Done, Queue, Refusal, Request, SharedQueue};
 use millstream::{Error, InOut, aes};
+use millstream_double::{Double, Manner};
 
 fn filled(queue: &Queue, bytes: &[u8]) -> Buffer {
     let mut buffer = queue.buffer(bytes.len()).unwrap();
@@ -82,11 +80,11 @@ fn a_revoked_grant_ends_what_is_in_flight() {
 
 #[test]
 fn polling_alone_notices_every_end() {
-    type End = fn(&double::Served);
+    type End = fn(&millstream_double::Served);
     for (end, status) in [
-        (double::Served::revoke as End, Status::Revoked),
-        (double::Served::kill_worker, Status::Gone),
-        (double::Served::kill_broker, Status::Gone),
+        (millstream_double::Served::revoke as End, Status::Revoked),
+        (millstream_double::Served::kill_worker, Status::Gone),
+        (millstream_double::Served::kill_broker, Status::Gone),
     ] {
         let double = Double::start();
         let (_accelerator, mut queue) = busy(&double);
@@ -393,8 +391,8 @@ fn who_waits_long_sleeps_and_is_woken() {
 #[test]
 fn tasks_are_woken_when_a_grant_ends() {
     for (end, status) in [
-        (double::Served::revoke as fn(&double::Served), Status::Revoked),
-        (double::Served::kill_broker, Status::Gone),
+        (millstream_double::Served::revoke as fn(&millstream_double::Served), Status::Revoked),
+        (millstream_double::Served::kill_broker, Status::Gone),
     ] {
         let double = Double::start();
         let accelerator = double.attach();

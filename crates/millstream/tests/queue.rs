@@ -1,10 +1,7 @@
 //! Queues as their users have them: inline, with the accelerator on a thread, and isolated.
 
-mod double;
-
 use std::time::Duration;
 
-use double::Double;
 use millstream::aead::Aead;
 use millstream::cwq::{Algorithm, Status};
 use millstream::hash::{Hash, HashKernel, Hasher};
@@ -14,6 +11,7 @@ use millstream::queue::{
     ThreadConfig,
 };
 use millstream::{Checksum, Features, InOut, Operation, Unit, aes, crc, des, gcm, kasumi};
+use millstream_double::Double;
 use millstream_testkit::Random;
 
 const SMALL: Config = Config { depth: 16, arena_bytes: 1 << 20, key_slots: 8, weight: 1 };

@@ -1,13 +1,11 @@
 //! Random bytes by every way that this process computes itself, and by a worker's double.
 
-mod double;
-
 use std::collections::BTreeSet;
 
-use double::Double;
 use millstream::cwq::{ControlWord, Status};
 use millstream::queue::{AcceleratorThread, Config, Queue, Request, SharedQueue, ThreadConfig};
 use millstream::{EngineError, Operation, Unit};
+use millstream_double::Double;
 
 fn drawn(queue: &mut Queue, len: usize) -> Vec<u8> {
     let buffer = queue.buffer(len).unwrap();

@@ -1,14 +1,11 @@
 //! Queues shared by threads and by the tasks of an executor.
 
-mod double;
-
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake};
 use std::time::Duration;
 
-use double::Double;
 use millstream::Features;
 use millstream::cwq::Algorithm;
 use millstream::hash::{Hash, HashKernel};
@@ -17,6 +14,7 @@ use millstream::isolated::Attach;
 use millstream::queue::{
     AcceleratorThread, Buffer, Config, Done, Queue, Refusal, Request, SharedQueue, ThreadConfig,
 };
+use millstream_double::Double;
 
 const CONFIG: Config = Config { depth: 64, arena_bytes: 4 << 20, key_slots: 8, weight: 1 };
 

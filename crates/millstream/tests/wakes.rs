@@ -1,8 +1,6 @@
 //! No wake-up of a shared queue is lost: tasks that are polled in a random order, and only when they are woken, all come to their
 //! end, whatever the others do and whenever the accelerator ends.
 
-mod double;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::pin::{Pin, pin};
@@ -13,12 +11,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use double::{Double, Served};
 use millstream::hash::Hash;
 use millstream::isolated::Attach;
 use millstream::queue::{
     AcceleratorThread, Config, Pending, Queue, Refusal, Request, SharedQueue, ThreadConfig,
 };
+use millstream_double::{Double, Served};
 use millstream_testkit::Random;
 
 /// What is lost is never found, so only a failure takes as long as this.

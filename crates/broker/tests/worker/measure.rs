@@ -1,15 +1,11 @@
-//! The cost of isolation, measured with `cargo test --release -p millstream-broker --test worker measure --
+//! The cost of the way to a worker, of its sleep and of a shared processor, measured with `cargo test --release -p millstream-broker --test worker measure --
 //! --ignored --nocapture`. Client and worker have a processor each, which nothing else should use.
 
-use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, LocalArena};
-use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, Completion, ControlWord, Opcode, ring};
+use millstream_cwq::{Algorithm, Completion, ControlWord, Opcode};
 use millstream_shm::{Mapping, Memory};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -39,7 +35,7 @@ fn measure() {
     let key = client.import(Algorithm::AesCbc, false, &[7; 16]);
     for _ in 0..3 {
         let bare = ping_pong();
-        let null_ns = in_flight(&mut client, 192, 400_000, 0, null);
+        let null_ns = in_flight(&mut client, 192, 400_000, null);
         let cbc = ControlWord {
             opcode: Opcode::Cipher as u8,
             algorithm: Algorithm::AesCbc as u8,
@@ -57,8 +53,6 @@ fn measure() {
             trip / bare
         );
     }
-    copy();
-    throughput(&mut client);
     drop(client);
     drop(worker);
     idle();
@@ -116,17 +110,10 @@ pub fn echo() {
 }
 
 /// Measures the nanoseconds for an operation with so many in flight; the best of five.
-fn in_flight(
-    client: &mut Client,
-    depth: u64,
-    operations: u64,
-    touch: u32,
-    word: impl Fn(u64) -> ControlWord,
-) -> f64 {
+fn in_flight(client: &mut Client, depth: u64, operations: u64, word: impl Fn(u64) -> ControlWord) -> f64 {
     let mut best = f64::MAX;
     // The worker is awake from here on, so no bell is rung below.
     client.execute(null(0));
-    let (arena, mut bytes) = (client.arena.clone(), vec![7; touch as usize]);
     for _ in 0..5 {
         let (mut next, mut done) = (0, 0);
         let begin = Instant::now();
@@ -135,27 +122,13 @@ fn in_flight(
             // Words go in halves of the depth, so that neither side waits for single words.
             if next - done <= depth / 2 || next == operations {
                 while next < operations && next - done < depth {
-                    let word = word(next);
-                    if touch > 0 {
-                        arena.write(word.source as usize, &bytes);
-                    }
-                    queue.submissions.push(&word.to_words()).unwrap();
+                    queue.submissions.push(&word(next).to_words()).unwrap();
                     next += 1;
-                    if touch > 0 {
-                        queue.submissions.publish();
-                    }
                 }
                 queue.submissions.publish();
             }
             while let Some(words) = queue.completions.pop().unwrap() {
-                let completion = Completion::from_words(words);
-                assert_eq!(completion.status, 0);
-                if touch > 0 {
-                    let word = word(completion.tag);
-                    let (at, len) =
-                        if word.destination > 0 { (word.destination, bytes.len()) } else { (word.mac, 32) };
-                    arena.read(at as usize, &mut bytes[..len]);
-                }
+                assert_eq!(Completion::from_words(words).status, 0);
                 done += 1;
             }
             queue.completions.release();
@@ -184,181 +157,6 @@ fn round_trip(client: &mut Client, word: ControlWord) -> f64 {
         best = best.min(begin.elapsed().as_nanos() as f64 / f64::from(ROUNDS));
     }
     best
-}
-
-fn words_for(algorithm: Algorithm, key: u32, len: u32) -> impl Fn(u64) -> ControlWord {
-    move |tag| {
-        let place = (tag % 32) as u32 * 8192;
-        let base = ControlWord { source: 65536 + place, source_len: len, tag, ..ControlWord::default() };
-        let (destination, mac) = (512 * 1024 + place, 1024 + 64 * (tag % 32) as u32);
-        let code = algorithm as u8;
-        match algorithm {
-            Algorithm::Sha256 => {
-                ControlWord { opcode: Opcode::Hmac as u8, hash: code, key, mac, mac_len: 32, ..base }
-            }
-            Algorithm::AesGcm => ControlWord {
-                opcode: Opcode::Aead as u8,
-                algorithm: code,
-                key,
-                destination,
-                iv_len: 12,
-                mac,
-                mac_len: 16,
-                ..base
-            },
-            _ => ControlWord {
-                opcode: Opcode::Cipher as u8,
-                algorithm: code,
-                key,
-                destination,
-                iv_len: 16,
-                ..base
-            },
-        }
-    }
-}
-
-/// Measures gigabytes a second with 32 in flight, isolated and on the same thread. The client writes each
-/// source and reads each destination, or touches neither.
-fn throughput(client: &mut Client) {
-    let algorithms = [Algorithm::AesCtr, Algorithm::AesGcm, Algorithm::AesCbc, Algorithm::Sha256];
-    println!("GB/s, 32 in flight: isolated, and a local accelerator on the client's thread");
-    for algorithm in algorithms {
-        let key = client.import(algorithm, false, &[7; 16]);
-        for len in [256_u32, 1024, 2048, 4096, 8192] {
-            let operations = u64::from((8 << 20) / len);
-            let word = words_for(algorithm, key, len);
-            let ns = [len, 0].map(|touch| in_flight(client, 32, operations, touch, &word));
-            let locals = [true, false].map(|touch| local(algorithm, len, operations, touch));
-            let rate = |ns: f64| f64::from(len) / ns;
-            println!(
-                "{algorithm:?} {len}: {:.2} {:.2} ({:.0} %); not touched {:.2} {:.2} ({:.0} %)",
-                rate(ns[0]),
-                rate(locals[0]),
-                100.0 * locals[0] / ns[0],
-                rate(ns[1]),
-                rate(locals[1]),
-                100.0 * locals[1] / ns[1]
-            );
-        }
-    }
-}
-
-/// Measures how fast one core can take over data from another: gigabytes a second that this process copies
-/// out of what the other has just written.
-fn copy() {
-    for len in [256, 1024, 4096, 8192_usize] {
-        println!("copy of {len} bytes that another core has just written: {:.2} GB/s", copied(len));
-    }
-}
-
-fn copied(len: usize) -> f64 {
-    const PLACES: usize = 32;
-    const ROUNDS: u64 = 2000;
-    let mapping = Mapping::shared(&Memory::new("copy", 4096 + PLACES * 8192).unwrap()).unwrap();
-    let words = mapping.words(0, 64).unwrap();
-    let mut best = Duration::MAX;
-    let (ready, begun) = std::sync::mpsc::sync_channel(1);
-    std::thread::scope(|scope| {
-        let (words, mapping) = (&words, &mapping);
-        scope.spawn(move || {
-            pin(1);
-            // The thread is pinned now, so it does not take the other's processor.
-            ready.send(()).unwrap();
-            let bytes = vec![3; len];
-            for round in 1..=ROUNDS {
-                for place in 0..PLACES {
-                    mapping.write(4096 + place * 8192, &bytes);
-                }
-                words[0].store(round, Ordering::Release);
-                while words[8].load(Ordering::Acquire) != round {
-                    std::hint::spin_loop();
-                }
-            }
-        });
-        begun.recv().unwrap();
-        let mut out = vec![0; len];
-        for round in 1..=ROUNDS {
-            while words[0].load(Ordering::Acquire) != round {
-                std::hint::spin_loop();
-            }
-            let begin = Instant::now();
-            for place in 0..PLACES {
-                mapping.read(4096 + place * 8192, &mut out);
-                black_box(&out);
-            }
-            best = best.min(begin.elapsed());
-            words[8].store(round, Ordering::Release);
-        }
-    });
-    (PLACES * len) as f64 / best.as_nanos() as f64
-}
-
-/// Measures the same words on this thread.
-fn local(algorithm: Algorithm, len: u32, operations: u64, touch: bool) -> f64 {
-    let mut bytes = vec![7; len as usize];
-    let rings: (Arc<[AtomicU64]>, Arc<[AtomicU64]>) =
-        (ring::memory::<{ ControlWord::WORDS }>(64).into(), ring::memory::<{ Completion::WORDS }>(64).into());
-    let arena = Arc::new(own::Exclusive(LocalArena::new(1 << 20)));
-    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
-    let grant = accelerator.add_grant(arena.clone(), 16);
-    accelerator.add_queue(grant, rings.0.clone(), rings.1.clone(), 1).unwrap();
-    let key = accelerator.insert_raw_key(grant, algorithm, &[7; 16], false).unwrap().to_bits();
-    let word = words_for(algorithm, key, len);
-    let mut submissions = ring::Producer::<_, { ControlWord::WORDS }>::new(rings.0).unwrap();
-    let mut completions = ring::Consumer::<_, { Completion::WORDS }>::new(rings.1).unwrap();
-    let mut best = f64::MAX;
-    for _ in 0..5 {
-        let begin = Instant::now();
-        let mut done = 0;
-        while done < operations {
-            for tag in done..(done + 32).min(operations) {
-                let word = word(tag);
-                if touch {
-                    arena.write(word.source, &bytes);
-                }
-                submissions.push(&word.to_words()).unwrap();
-            }
-            submissions.publish();
-            accelerator.step(0);
-            while let Some(words) = completions.pop().unwrap() {
-                let word = word(black_box(Completion::from_words(words)).tag);
-                if touch && word.destination > 0 {
-                    arena.read(word.destination, &mut bytes);
-                }
-                done += 1;
-            }
-            completions.release();
-        }
-        best = best.min(begin.elapsed().as_nanos() as f64 / operations as f64);
-    }
-    best
-}
-
-mod own {
-    #![allow(unsafe_code)]
-
-    use std::ptr::NonNull;
-
-    use millstream_accelerator::{Arena, LocalArena};
-
-    /// An arena that one thread has, like that of a local queue.
-    pub struct Exclusive(pub LocalArena);
-
-    // SAFETY: the arena's own. One thread fills it, steps, and reads the results, in this order.
-    unsafe impl Arena for Exclusive {
-        fn base(&self) -> NonNull<u8> {
-            self.0.base()
-        }
-
-        fn len(&self) -> u32 {
-            self.0.len()
-        }
-
-        fn exclusive(&self) -> bool {
-            true
-        }
-    }
 }
 
 /// Measures the cost of waking, and what an idle worker uses.

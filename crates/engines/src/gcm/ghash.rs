@@ -63,7 +63,7 @@ impl<V: Vector> Sum<V> {
 
     /// The blocks' sum.
     #[inline(always)]
-    fn sum(self) -> Sum<V::One> {
+    pub(super) fn sum(self) -> Sum<V::One> {
         Sum { low: self.low.sum(), high: self.high.sum() }
     }
 
@@ -133,7 +133,7 @@ pub(super) unsafe fn ghash<V: Vector>(key: &Key, state: u128, bytes: &[u8]) -> u
 
 /// The GHASH state after `bytes`, filled up with zeros to whole blocks.
 #[inline(always)]
-unsafe fn absorb<V: Vector>(key: &Key, mut hash: V::One, bytes: &[u8]) -> V::One {
+pub(super) unsafe fn absorb<V: Vector>(key: &Key, mut hash: V::One, bytes: &[u8]) -> V::One {
     let vector = BLOCK * V::BLOCKS;
     // SAFETY: as the caller; a vector is loaded whole only where it is inside the chunk.
     unsafe {

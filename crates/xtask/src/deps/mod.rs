@@ -99,6 +99,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates for development only, which may depend on any.
 const DEVELOPMENT: &[&str] = &[
     "millstream-constant-time",
+    "millstream-double",
     "millstream-fuzz-replay",
     "millstream-testkit",
     "millstream-bench",

@@ -17,7 +17,7 @@ use std::hint::black_box;
 
 use zeroize::Zeroize;
 
-use super::chain::{Chaining, compress, length_fits};
+use super::chain::{Chaining, length_fits};
 use super::digest::Digest;
 use super::job::{Job, Side};
 use super::words::{Word, Words};
