@@ -4,7 +4,7 @@
 //! A value of a [`Vector`] type is the witness that the processor has that type's instructions:
 //! the only functions that make one from nothing are unsafe and are called from a row's functions,
 //! inside its target features. Everything here is inlined into those. Pointers come from slices
-//! and [`InOut`]s, and stay within the lengths given beside them.
+//! and [`InOut`](crate::InOut)s, and stay within the lengths given beside them.
 #![allow(unsafe_code)]
 
 use crate::aes::schedule::Form;
