@@ -1,13 +1,14 @@
 //! A stand-in for the service: a broker and its workers on threads of the test's own process, with real sockets, real
 //! shared memory and a real accelerator. It can be told to misbehave.
 //!
-//! It is a crate, so that its accelerator is compiled once and not for each suite that uses it.
+//! A crate has its accelerator compiled once, and not for each suite that uses it.
 
+mod orders;
 mod worker;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -18,6 +19,7 @@ use millstream_protocol::{
     STATE_LIVE, STATE_REVOKED, Wanted, WorkerStatus,
 };
 use millstream_shm::{self as shm, Doorbell, Listener, Mapping, Memory, Rings, Socket, Words};
+pub use orders::Orders;
 use worker::Worker;
 
 /// The stand-in's behaviour towards a client.
@@ -59,48 +61,6 @@ pub struct Served {
     pub orders: Arc<Orders>,
 }
 
-/// Orders to the worker.
-#[derive(Default)]
-pub struct Orders {
-    /// Takes no more words.
-    stall: AtomicBool,
-    /// Takes no more requests about keys.
-    deaf: AtomicBool,
-    /// Turns since it was told something.
-    turns: AtomicU32,
-    /// Keeps the key socket when it ends, as one does that is stopped.
-    pub hold: AtomicBool,
-    revoke: AtomicBool,
-    die: AtomicBool,
-    finish: AtomicBool,
-    /// The times that it went to sleep.
-    pub sleeps: AtomicU64,
-    /// Words that it took.
-    pub taken: AtomicU32,
-}
-
-impl Orders {
-    /// Stalls the worker from the return on, or lets it go on. A stalled worker takes no word.
-    pub fn stall(&self, on: bool) {
-        self.stall.store(on, Ordering::Release);
-        self.obeyed();
-    }
-
-    /// The same for requests about keys.
-    pub fn deafen(&self, on: bool) {
-        self.deaf.store(on, Ordering::Release);
-        self.obeyed();
-    }
-
-    /// The turn that goes on may have begun before the order.
-    fn obeyed(&self) {
-        let now = self.turns.load(Ordering::Acquire);
-        while self.turns.load(Ordering::Acquire).wrapping_sub(now) < 2 {
-            thread::yield_now();
-        }
-    }
-}
-
 impl Double {
     /// Listens at a socket of its own.
     ///
@@ -131,7 +91,7 @@ impl Double {
         self.wanted().attach().unwrap()
     }
 
-    /// What the tests of queues ask for.
+    /// Returns the grant that the tests of queues ask for.
     pub fn wanted(&self) -> Attach {
         Attach {
             socket: Some(self.path.clone()),

@@ -17,7 +17,7 @@ use millstream_accelerator::{self as unit, Arena, ExportError, FlushPolicy, Hand
 use millstream_protocol::{Grant, KeyRefusal, KeyReply, KeyRequest, Message, Secret};
 use millstream_shm::{self as shm, Doorbell, Mapping, Socket, Words};
 
-use crate::Orders;
+use crate::orders::Orders;
 
 struct SharedArena(Arc<Mapping>);
 

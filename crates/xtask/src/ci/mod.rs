@@ -72,8 +72,8 @@ const BESIDE: &[(&str, Step)] = &[
     ("miri", miri::miri),
     ("loom", steps::loom),
     (RELEASE_BUILD, steps::release_build),
-    ("python", |_| python::python(false)),
     ("aarch64", steps::aarch64),
+    ("python", |_| python::python(false)),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS]))),
 ];
 

@@ -8,7 +8,7 @@ use crate::heap::Buffer;
 use crate::publickey::mlkem::SECRET;
 
 impl<'a> Request<'a> {
-    /// Signs `source`, which has at most 64 KiB, with a private key: [`Done::tag`](super::Done::tag).
+    /// Signs `source`, which has at most 64 KiB, with a private key: [`Done::tag`](crate::queue::Done::tag).
     ///
     /// ```
     /// use millstream::cwq::Algorithm;
@@ -30,7 +30,7 @@ impl<'a> Request<'a> {
         Request::sign_with(key, SignatureScheme::Ed25519, source)
     }
 
-    /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](super::Done::tag). Keys of RSA have [`Request::sign_rsa`], and those
+    /// Signs `source`, the digest of a message, by a scheme: [`Done::tag`](crate::queue::Done::tag). Keys of RSA have [`Request::sign_rsa`], and those
     /// of ML-DSA and SLH-DSA [`Request::sign_ml_dsa`] and [`Request::sign_slh_dsa`].
     ///
     /// ```
@@ -63,7 +63,7 @@ impl<'a> Request<'a> {
     }
 
     /// Signs `digest` with RSA to the front of `signature`, which has at least as many bytes as the modulus:
-    /// [`Done::value`](super::Done::value) is the signature's length.
+    /// [`Done::value`](crate::queue::Done::value) is the signature's length.
     pub fn sign_rsa(
         key: impl Into<RequestKey<'a>>,
         scheme: SignatureScheme,
@@ -74,7 +74,7 @@ impl<'a> Request<'a> {
     }
 
     /// Signs `source` with ML-DSA, within a context of 0 to 255 bytes, to the front of `signature`, which has at least 2420, 3309 or 4627 bytes by the
-    /// parameter set: [`Done::value`](super::Done::value) is the signature's length. The scheme says what `source` is
+    /// parameter set: [`Done::value`](crate::queue::Done::value) is the signature's length. The scheme says what `source` is
     /// ([`MlDsaInput`](crate::MlDsaInput)): a message of at most 64 KiB, a digest, or a longer message's representative.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl<'a> Request<'a> {
     }
 
     /// Signs `source` with SLH-DSA, within a context of 0 to 255 bytes, to the front of `signature`, which has at least 7856 to 49,856 bytes by the parameter
-    /// set: [`Done::value`](super::Done::value) is the signature's length. The scheme says whether `source` is a message of at most 64 KiB, or a digest. A
+    /// set: [`Done::value`](crate::queue::Done::value) is the signature's length. The scheme says whether `source` is a message of at most 64 KiB, or a digest. A
     /// signature takes milliseconds with the sets `f`, and some twenty times as long with the sets `s`; other words of the queue wait behind it.
     ///
     /// ```
@@ -156,8 +156,8 @@ impl<'a> Request<'a> {
     }
 
     /// Makes a shared secret of 32 random bytes for the owner of a public key of ML-KEM (FIPS 203 §7.2), which goes with the request:
-    /// [`Done::tag`](super::Done::tag). The ciphertext, from which the owner gets it, goes to the front of `ciphertext`, which has at least 768, 1088 or 1568
-    /// bytes by the parameter set: [`Done::value`](super::Done::value) is its length. A key in which a number is not below q ends with
+    /// [`Done::tag`](crate::queue::Done::tag). The ciphertext, from which the owner gets it, goes to the front of `ciphertext`, which has at least 768, 1088 or 1568
+    /// bytes by the parameter set: [`Done::value`](crate::queue::Done::value) is its length. A key in which a number is not below q ends with
     /// [`Status::Peer`](millstream_cwq::Status::Peer).
     ///
     /// ```
@@ -185,14 +185,14 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Gets the shared secret from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3): [`Done::tag`](super::Done::tag). A ciphertext that was
+    /// Gets the shared secret from a ciphertext with a private key of ML-KEM (FIPS 203 §7.3): [`Done::tag`](crate::queue::Done::tag). A ciphertext that was
     /// not made for the key gives a secret that nobody else knows, and no error.
     pub fn decapsulate(key: impl Into<RequestKey<'a>>, ciphertext: Buffer) -> Self {
         Request::of_pair(Opcode::Decapsulate, key.into(), Some(ciphertext))
     }
 
     /// Decrypts `ciphertext` with RSA to the front of `message`, which has at least as many bytes as the modulus:
-    /// [`Done::value`](super::Done::value) is the message's length.
+    /// [`Done::value`](crate::queue::Done::value) is the message's length.
     pub fn decrypt_rsa(
         key: impl Into<RequestKey<'a>>,
         scheme: DecryptionScheme<'a>,
@@ -222,20 +222,20 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Agrees with the peer whose public key is `peer` on a secret: [`Done::tag`](super::Done::tag). On P-256, P-384 and P-521 `peer` is a point
+    /// Agrees with the peer whose public key is `peer` on a secret: [`Done::tag`](crate::queue::Done::tag). On P-256, P-384 and P-521 `peer` is a point
     /// (SEC 1 §2.3.3), compressed or not.
     pub fn agree(key: impl Into<RequestKey<'a>>, peer: Buffer) -> Self {
         Request::of_pair(Opcode::Agree, key.into(), Some(peer))
     }
 
-    /// Computes the public key that belongs to a private one: [`Done::tag`](super::Done::tag). Keys of RSA, ML-KEM and ML-DSA have
+    /// Computes the public key that belongs to a private one: [`Done::tag`](crate::queue::Done::tag). Keys of RSA, ML-KEM and ML-DSA have
     /// [`Request::public_key_to`].
     pub fn public_key(key: impl Into<RequestKey<'a>>) -> Self {
         Request::of_pair(Opcode::PublicKey, key.into(), None)
     }
 
     /// Writes the public key that belongs to a private one of RSA, as DER of an `RSAPublicKey` (RFC 8017 appendix A.1.1), to the front of
-    /// `public`, which has at least [`MAX_PUBLIC_DER`](millstream_publickey::rsa::MAX_PUBLIC_DER) bytes: [`Done::value`](super::Done::value) is its
+    /// `public`, which has at least [`MAX_PUBLIC_DER`](millstream_publickey::rsa::MAX_PUBLIC_DER) bytes: [`Done::value`](crate::queue::Done::value) is its
     /// length.
     pub fn public_key_rsa(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
         Request::public_key_to(key, public)
@@ -243,7 +243,7 @@ impl<'a> Request<'a> {
 
     /// Writes the public key that belongs to a private one to the front of `public`, for keys whose public one is too long for a tag: that of RSA as
     /// [`Request::public_key_rsa`] says, of ML-KEM 800, 1184 or 1568 bytes (FIPS 203 §7.1), of ML-DSA 1312, 1952 or 2592 (FIPS 204 §7.2).
-    /// [`Done::value`](super::Done::value) is its length.
+    /// [`Done::value`](crate::queue::Done::value) is its length.
     pub fn public_key_to(key: impl Into<RequestKey<'a>>, public: Buffer) -> Self {
         Request::public_key(key).answered_in(public)
     }

@@ -12,19 +12,19 @@ use crate::key::KeyHandle;
 pub enum Piece<'a> {
     /// At the object's beginning, under this nonce.
     First(&'a [u8]),
-    /// The piece goes on from this mid-state: [`Done::state`](super::Done::state).
+    /// The piece goes on from this mid-state: [`Done::state`](crate::queue::Done::state).
     Next(&'a [u8]),
 }
 
 impl<'a> Request<'a> {
     /// Takes up a message at the mid-state `before`, or begins one, and adds `source`; the mid-state after it is
-    /// [`Done::state`](super::Done::state).
+    /// [`Done::state`](crate::queue::Done::state).
     pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
         Request::piece_of_hash(hash, before, source).leaving()
     }
 
     /// Takes up a message at the mid-state `before`, or begins one, adds `source`, and ends it:
-    /// [`Done::tag`](super::Done::tag).
+    /// [`Done::tag`](crate::queue::Done::tag).
     pub fn last_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
         Request::piece_of_hash(hash, before, source).ending()
     }
@@ -36,7 +36,7 @@ impl<'a> Request<'a> {
     }
 
     /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it
-    /// is [`Done::state`](super::Done::state). It is sealed: who keeps it can neither read nor change it, and it is of
+    /// is [`Done::state`](crate::queue::Done::state). It is sealed: who keeps it can neither read nor change it, and it is of
     /// use with the same key only.
     ///
     /// ```
@@ -62,7 +62,7 @@ impl<'a> Request<'a> {
         Request::piece_of_mac(key, before, source).leaving()
     }
 
-    /// The same, and ends the message: [`Done::tag`](super::Done::tag).
+    /// The same, and ends the message: [`Done::tag`](crate::queue::Done::tag).
     pub fn last_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
         Request::piece_of_mac(key, before, source).ending()
     }
@@ -85,7 +85,7 @@ impl<'a> Request<'a> {
     }
 
     /// A piece of an object of an AEAD: adds `aad`, then encrypts `source` to `destination`. Associated data comes before data, in as
-    /// many pieces as one likes. The mid-state after it is [`Done::state`](super::Done::state), sealed as that of
+    /// many pieces as one likes. The mid-state after it is [`Done::state`](crate::queue::Done::state), sealed as that of
     /// [`Request::partial_mac`]. The key must be for given nonces.
     pub fn partial_seal(
         key: KeyHandle,
@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
         Request::piece_of_aead(key, piece, aad, source, destination).leaving()
     }
 
-    /// The same, and ends the object: [`Done::tag`](super::Done::tag).
+    /// The same, and ends the object: [`Done::tag`](crate::queue::Done::tag).
     pub fn last_seal(
         key: KeyHandle,
         piece: Piece<'a>,
