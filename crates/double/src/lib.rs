@@ -1,7 +1,7 @@
 //! A stand-in for the service: a broker and its workers on threads of the test's own process, with real sockets, real
 //! shared memory and a real accelerator. It can be told to misbehave.
 //!
-//! A crate has its accelerator compiled once, and not for each suite that uses it.
+//! The accelerator in it is compiled once, because this is a crate, and not for each suite that uses it.
 
 mod orders;
 mod worker;

@@ -1,5 +1,6 @@
-//! The cost of the way to a worker, of its sleep and of a shared processor, measured with `cargo test --release -p millstream-broker --test worker measure --
-//! --ignored --nocapture`. Client and worker have a processor each, which nothing else should use.
+//! The cost of the way to a worker, of its sleep and of a shared processor, measured with
+//! `cargo test --release -p millstream-broker --test worker measure -- --ignored --nocapture`.
+//! Client and worker have a processor each, which nothing else should use.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ fn measure() {
     let key = client.import(Algorithm::AesCbc, false, &[7; 16]);
     for _ in 0..3 {
         let bare = ping_pong();
-        let null_ns = in_flight(&mut client, 192, 400_000, null);
+        let null_ns = in_flight(&mut client);
         let cbc = ControlWord {
             opcode: Opcode::Cipher as u8,
             algorithm: Algorithm::AesCbc as u8,
@@ -109,20 +110,22 @@ pub fn echo() {
     }
 }
 
-/// Measures the nanoseconds for an operation with so many in flight; the best of five.
-fn in_flight(client: &mut Client, depth: u64, operations: u64, word: impl Fn(u64) -> ControlWord) -> f64 {
+/// Measures the nanoseconds for an operation that does nothing, with 192 in flight; the best of five.
+fn in_flight(client: &mut Client) -> f64 {
+    const DEPTH: u64 = 192;
+    const OPERATIONS: u64 = 400_000;
     let mut best = f64::MAX;
     // The worker is awake from here on, so no bell is rung below.
     client.execute(null(0));
     for _ in 0..5 {
         let (mut next, mut done) = (0, 0);
         let begin = Instant::now();
-        while done < operations {
+        while done < OPERATIONS {
             let queue = &mut client.queues[0];
             // Words go in halves of the depth, so that neither side waits for single words.
-            if next - done <= depth / 2 || next == operations {
-                while next < operations && next - done < depth {
-                    queue.submissions.push(&word(next).to_words()).unwrap();
+            if next - done <= DEPTH / 2 || next == OPERATIONS {
+                while next < OPERATIONS && next - done < DEPTH {
+                    queue.submissions.push(&null(next).to_words()).unwrap();
                     next += 1;
                 }
                 queue.submissions.publish();
@@ -134,7 +137,7 @@ fn in_flight(client: &mut Client, depth: u64, operations: u64, word: impl Fn(u64
             queue.completions.release();
             std::hint::spin_loop();
         }
-        best = best.min(begin.elapsed().as_nanos() as f64 / operations as f64);
+        best = best.min(begin.elapsed().as_nanos() as f64 / OPERATIONS as f64);
     }
     best
 }

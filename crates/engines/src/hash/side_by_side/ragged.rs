@@ -4,7 +4,7 @@
 //! As in `mod.rs`.
 #![allow(unsafe_code)]
 
-use super::{PAD, Step, pad, wipe};
+use super::step::{PAD, Step, pad, wipe};
 use crate::hash::chain::{self, Chaining, compress};
 use crate::hash::digest::Digest;
 use crate::hash::job::{Job, Side};
